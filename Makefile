@@ -1,5 +1,5 @@
 # Stages in the order in which the data flows.
-EXTENSION  = fillfactor_advisor
+EXTENSION  = fillfactor_advisor hub/fillfactor_advisor_hub
 EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_advisor.control)
 
 MODULE_big = fillfactor_advisor
@@ -16,9 +16,11 @@ OBJS = \
 	src/sample/heap.o \
 	src/sample/index.o \
 	src/collect/relation.o \
+	src/collect/counters.o \
 	src/collect/window.o \
 	src/collect/lock.o \
 	src/collect/collect.o \
+	src/collect/parse.o \
 	src/collect/statements.o \
 	src/collect/memory.o \
 	src/model/evidence.o \
@@ -28,7 +30,8 @@ OBJS = \
 	src/model/forecast.o \
 	src/model/decide.o \
 	src/model/sql.o \
-	src/apply/index_definition.o
+	src/advise/decision.o \
+	src/advise/sql.o
 
 # The pieces of the install script in dependency order: tables and views first,
 # then one piece per stage.
@@ -41,22 +44,22 @@ SQL_PIECES = \
 	sql/sample/sample.sql \
 	sql/collect/schema.sql \
 	sql/collect/indexed.sql \
+	sql/collect/counters.sql \
+	sql/collect/changes.sql \
 	sql/collect/collect.sql \
 	sql/collect/statements.sql \
 	sql/collect/horizon.sql \
 	sql/collect/settings.sql \
 	sql/collect/exclude.sql \
 	sql/collect/schedule.sql \
-	sql/collect/progress.sql \
 	sql/evidence/schema.sql \
 	sql/evidence/memory.sql \
 	sql/evidence/evidence.sql \
 	sql/model/schema.sql \
 	sql/model/model.sql \
 	sql/advise/schema.sql \
-	sql/advise/calibration.sql \
 	sql/advise/siblings.sql \
-	sql/advise/diagnosis.sql \
+	sql/advise/decision.sql \
 	sql/advise/rewrite.sql \
 	sql/advise/reason.sql \
 	sql/advise/advice.sql \
@@ -66,29 +69,37 @@ SQL_PIECES = \
 	sql/apply/script.sql \
 	sql/apply/undo.sql \
 	sql/verify/schema.sql \
-	sql/verify/verify.sql \
+	sql/verify/windows.sql \
+	sql/verify/measures.sql \
+	sql/verify/verdict.sql \
 	sql/verify/prediction.sql \
+	sql/verify/rehearsal.sql \
 	sql/verify/settings.sql \
 	sql/report/history.sql \
+	sql/report/html.sql \
 	sql/report/report.sql \
 	sql/report/metrics.sql \
 	sql/report/export.sql \
-	rehearsal/sql/mixture.sql \
-	rehearsal/sql/table.sql \
-	rehearsal/sql/result.sql \
-	rehearsal/sql/rehearsal.sql \
+	sql/prune.sql \
+	sql/rights.sql
+
+# Those of the hub, an extension of its own that requires the other.
+HUB_PIECES = \
 	hub/sql/schema.sql \
 	hub/sql/answer.sql \
 	hub/sql/refresh.sql \
 	hub/sql/report.sql \
 	hub/sql/schedule.sql \
-	sql/prune.sql \
-	sql/rights.sql
+	hub/sql/rights.sql
 
 # A release adds its frozen script to sql/; the upgrade scripts from there are
 # written by hand (make upgrade-diff shows what they lack).
-DATA_built = $(EXTENSION)--$(EXTVERSION).sql
-DATA       = $(wildcard sql/$(EXTENSION)--*.sql)
+DATA_built = fillfactor_advisor--$(EXTVERSION).sql fillfactor_advisor_hub--$(EXTVERSION).sql
+DATA       = $(wildcard sql/fillfactor_advisor*--*.sql)
+
+# The client program, and the folder of its SQL files.
+SCRIPTS_built  = ff_rehearse
+REHEARSAL_DATA = $(wildcard $(srcdir)/rehearsal/*.sql)
 
 # pg_regress: exact facts, one file per stage.
 REGRESS      = \
@@ -110,7 +121,8 @@ EXTRA_CLEAN = $(DATA_built) output_iso
 
 PG_CPPFLAGS = -I$(srcdir)/src
 # PGXS sets it itself from 16 on; see compat.h
-PG_CFLAGS   = -fvisibility=hidden
+# the model gives the same bits on every machine
+PG_CFLAGS   = -fvisibility=hidden -ffp-contract=off
 
 PG_CONFIG ?= pg_config
 
@@ -134,7 +146,7 @@ check-twin:
 
 # reproducible: the same bytes everywhere
 dist:
-	TZ=UTC git archive --format zip --prefix=$(EXTENSION)-$(EXTVERSION)/ -o $(EXTENSION)-$(EXTVERSION).zip HEAD
+	TZ=UTC git archive --format zip --prefix=fillfactor_advisor-$(EXTVERSION)/ -o fillfactor_advisor-$(EXTVERSION).zip HEAD
 
 reference:
 	@PG_CONFIG='$(PG_CONFIG)' test/reference
@@ -171,9 +183,55 @@ else
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(or $(PGXS),$(error no $(PG_CONFIG) here: install the server headers or set PG_CONFIG))
 
+# Before 18 a server finds extensions only in its own folders.
+ifeq ($(origin prefix),command line)
+ifneq ($(filter 15 16 17,$(MAJORVERSION)),)
+$(error make install prefix=... needs PostgreSQL 18 (extension_control_path): use DESTDIR=... to stage files)
+endif
+endif
+
+# The files of an image that is mounted beside a server: lib, share/extension, licenses.
+.PHONY: image-tree
+image-tree: all
+	@test -n '$(DIR)' || { echo 'usage: make image-tree DIR=FOLDER' >&2; exit 2; }
+	@test ! -e '$(DIR)' || { echo '$(DIR) already exists' >&2; exit 2; }
+	$(MAKE) -s install DESTDIR='$(abspath $(DIR))/staged'
+	mkdir -p '$(DIR)/share' '$(DIR)/licenses'
+	mv '$(DIR)/staged$(pkglibdir)' '$(DIR)/lib'
+	rm -rf '$(DIR)/lib/bitcode'
+	mv '$(DIR)/staged$(datadir)/extension' '$(DIR)/share/extension'
+	cp LICENSE '$(DIR)/licenses/fillfactor_advisor'
+	rm -r '$(DIR)/staged'
+
 # PGXS does not track includes.
 $(OBJS): $(wildcard src/*/*.h)
 
-$(DATA_built): $(SQL_PIECES) fillfactor_advisor.control Makefile
-	cat $(SQL_PIECES) > $@
+# Queries and a dashboard for monitoring systems, see doc/operations.md.
+MONITORING     = grafana.json pgwatch.yaml postgres_exporter.yaml
+MONITORING_DIR = $(DESTDIR)$(datadir)/fillfactor_advisor/monitoring
+.PHONY: install-monitoring uninstall-monitoring
+install: install-monitoring
+install-monitoring:
+	$(MKDIR_P) '$(MONITORING_DIR)'
+	$(INSTALL_DATA) $(addprefix $(srcdir)/monitoring/,$(MONITORING)) '$(MONITORING_DIR)/'
+uninstall: uninstall-monitoring
+uninstall-monitoring:
+	rm -f $(addprefix '$(MONITORING_DIR)'/,$(MONITORING))
+
+$(DATA_built): $(SQL_PIECES) $(HUB_PIECES) $(addsuffix .control, $(EXTENSION)) Makefile
+	cat $(if $(findstring _hub,$@),$(HUB_PIECES),$(SQL_PIECES)) > $@
+
+# again for each prefix
+.PHONY: ff_rehearse
+ff_rehearse: rehearsal/ff_rehearse
+	sed "s|^share=.*|share='$(datadir)/fillfactor_advisor'|" $< > $@
+
+install: install-rehearsal
+uninstall: uninstall-rehearsal
+.PHONY: install-rehearsal uninstall-rehearsal
+install-rehearsal:
+	$(MKDIR_P) '$(DESTDIR)$(datadir)/fillfactor_advisor'
+	$(INSTALL_DATA) $(REHEARSAL_DATA) '$(DESTDIR)$(datadir)/fillfactor_advisor/'
+uninstall-rehearsal:
+	rm -f $(addprefix '$(DESTDIR)$(datadir)/fillfactor_advisor'/, $(notdir $(REHEARSAL_DATA)))
 endif

@@ -23,21 +23,22 @@ DECLARE
     handled bigint;
     n       bigint;
 BEGIN
-    WITH taken AS (
-        DELETE FROM ff_internal.counter_interval h WHERE h.ctid = ANY (ARRAY(
-            SELECT t.ctid FROM ff_internal.counter_interval t
-             WHERE t.rollup = level AND t.ended_at < before ORDER BY t.ended_at LIMIT greatest(most, 0))) RETURNING h.*
-    ), rolled AS (
-        INSERT INTO ff_internal.counter_interval
-        SELECT rel_id, min(began_at), max(ended_at), epoch_id, level + 1, fillfactor, bool_or(rewritten),
-               sum(inserted), sum(updated), sum(hot_updated),
-               CASE WHEN count(newpage_updated) = count(*) THEN sum(newpage_updated) END, sum(deleted),
-               sum(seq_scans), sum(index_scans), sum(blocks_fetched), sum(blocks_hit), sum(vacuums),
-               (array_agg(heap_bytes ORDER BY ended_at DESC) FILTER (WHERE heap_bytes IS NOT NULL))[1],
-               (array_agg(index_bytes ORDER BY ended_at DESC) FILTER (WHERE index_bytes IS NOT NULL))[1]
-          FROM taken GROUP BY rel_id, epoch_id, fillfactor, date_trunc(unit, ended_at, 'UTC')
-    )
-    SELECT count(*) INTO handled FROM taken;
+    EXECUTE format($q$
+        WITH taken AS (
+            DELETE FROM ff_internal.counter_interval h WHERE h.ctid = ANY (ARRAY(
+                SELECT t.ctid FROM ff_internal.counter_interval t
+                 WHERE t.rollup = $1 AND t.ended_at < $3 ORDER BY t.ended_at LIMIT greatest($4, 0))) RETURNING h AS i
+        ), rolled AS (
+            INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor,
+                   rewritten, heap_bytes, index_bytes, %1$s)
+            SELECT (i).rel_id, min((i).began_at), max((i).ended_at), (i).epoch_id, $1 + 1, (i).fillfactor,
+                   bool_or((i).rewritten),
+                   (array_agg((i).heap_bytes ORDER BY (i).ended_at DESC) FILTER (WHERE (i).heap_bytes >= 0))[1],
+                   (array_agg((i).index_bytes ORDER BY (i).ended_at DESC) FILTER (WHERE (i).index_bytes >= 0))[1],
+                   (ff_internal.total(i)).*
+              FROM taken GROUP BY (i).rel_id, (i).epoch_id, (i).fillfactor, date_trunc($2, (i).ended_at, 'UTC')
+        )
+        SELECT count(*) FROM taken $q$, ff_internal.counter_columns()) INTO handled USING level, unit, before, most;
 
     WITH taken AS (
         DELETE FROM ff_internal.statement_history h WHERE h.ctid = ANY (ARRAY(

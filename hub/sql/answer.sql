@@ -1,28 +1,24 @@
--- Stage fleet: fetches the answers of a hub's sources with contrib's dblink, through foreign servers. An answer is one
+-- fetches the answers of a hub's sources with contrib's dblink, through foreign servers. An answer is one
 -- text, read as jsonb; its columns are typed and checked here. No part of it is ever executed.
 
 -- Limits, all chosen. connect_s: highest connect_timeout of a server. answer: time for the whole answer; the source
 -- stops after nine tenths of it. lock_ms: lock_timeout there. bytes: size of an answer. sources: asked at the same time
 -- by one refresh. refresh: it asks no more sources after this.
-CREATE FUNCTION ff_internal.fleet_limits(
+CREATE FUNCTION ff_hub.limits(
     OUT connect_s integer, OUT answer interval, OUT lock_ms integer, OUT bytes integer,
     OUT sources integer, OUT refresh interval)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (10, '20 s'::interval, 2000, 67108864, 32, '2 min'::interval);
 
--- Calls a function of dblink with text arguments. Error 55000: dblink is not installed.
-CREATE FUNCTION ff_internal.dblink(function text, arguments text[] DEFAULT '{}') RETURNS text
+-- Calls a function of dblink, whose schema may be any.
+CREATE FUNCTION ff_hub.dblink(function text, VARIADIC arguments text[] DEFAULT '{}') RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    schema CONSTANT regnamespace := (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'dblink');
     result text;
 BEGIN
-    IF schema IS NULL THEN
-        PERFORM ff_internal.refuse('55000', 'extension dblink is not in this database', NULL,
-                                   'A hub asks its sources by contrib''s dblink: run CREATE EXTENSION dblink here.');
-    END IF;
-    EXECUTE format('SELECT %s.dblink_%s(%s)::text', schema, function,
+    EXECUTE format('SELECT %s.dblink_%s(%s)::text',
+                   (SELECT e.extnamespace::regnamespace FROM pg_extension e WHERE e.extname = 'dblink'), function,
                    (SELECT string_agg(quote_literal(a), ', ' ORDER BY place)
                       FROM unnest(arguments) WITH ORDINALITY u(a, place))) INTO result;
     RETURN result;
@@ -31,11 +27,11 @@ $$;
 
 -- Seconds that connecting to a foreign server may take: connect_timeout times hosts. Errors: no such server (42704),
 -- no valid timeout (22023).
-CREATE FUNCTION ff_internal.connect_timeout(server name) RETURNS integer
+CREATE FUNCTION ff_hub.connect_timeout(server name) RETURNS integer
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    most    CONSTANT integer := (ff_internal.fleet_limits()).connect_s;
+    most    CONSTANT integer := (ff_hub.limits()).connect_s;
     timeout text;
     hosts   integer;
 BEGIN
@@ -60,55 +56,55 @@ END
 $$;
 
 -- Ends the running statement with error 57014 after this time; zero cancels that. See src/base/server.c.
-CREATE FUNCTION ff_internal.deadline(span interval) RETURNS void
+CREATE FUNCTION ff_hub.deadline(span interval) RETURNS void
 AS 'MODULE_PATHNAME', 'ff_deadline'
 LANGUAGE c VOLATILE;
 
 -- Connects and sends a query that returns one text: read only, with an empty search_path and timeouts a little shorter
 -- than patience. From PostgreSQL 16 on dblink ignores connect_timeout, so deadline() enforces it, a second later.
 -- Errors: those of dblink_connect(); 08001 also for the timeout.
-CREATE FUNCTION ff_internal.fleet_send(connection text, server name, query text, patience interval) RETURNS void
+CREATE FUNCTION ff_hub.send(connection text, server name, query text, patience interval) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     bounds record;
-    most   CONSTANT interval := make_interval(secs => ff_internal.connect_timeout(server) + 1);
+    most   CONSTANT interval := make_interval(secs => ff_hub.connect_timeout(server) + 1);
     began  CONSTANT timestamptz := clock_timestamp();
 BEGIN
-    SELECT * INTO bounds FROM ff_internal.fleet_limits();
+    SELECT * INTO bounds FROM ff_hub.limits();
     BEGIN
-        PERFORM ff_internal.deadline(most);
-        PERFORM ff_internal.dblink('connect', ARRAY[connection, server]);
-        PERFORM ff_internal.deadline('0');
+        PERFORM ff_hub.deadline(most);
+        PERFORM ff_hub.dblink('connect', connection, server);
+        PERFORM ff_hub.deadline('0');
     EXCEPTION WHEN query_canceled OR OTHERS THEN
-        PERFORM ff_internal.deadline('0');
+        PERFORM ff_hub.deadline('0');
         -- an earlier cancel is not from deadline()
         IF SQLSTATE <> '57014' OR clock_timestamp() < began + most THEN
             RAISE;
         END IF;
         RAISE 'could not establish connection: timeout expired' USING ERRCODE = '08001';
     END;
-    PERFORM ff_internal.dblink('send_query', ARRAY[connection,
+    PERFORM ff_hub.dblink('send_query', connection,
         format('SET transaction_read_only = on; SET client_min_messages = error; SET search_path = ''''; '
                'SET lock_timeout = %s; SET statement_timeout = %s; '
                'SELECT pg_catalog.left(coalesce((%s)::pg_catalog.text, ''null''), %s) LIMIT 1',
-               bounds.lock_ms, round(900 * extract(epoch FROM patience)), query, bounds.bytes + 1)]);
+               bounds.lock_ms, round(900 * extract(epoch FROM patience)), query, bounds.bytes + 1));
 END
 $$;
 
 -- Returns the answer on a connection, NULL if there is none yet. Raises the source's error; one that WHEN OTHERS does
 -- not catch becomes 38000.
-CREATE FUNCTION ff_internal.fleet_answer(connection text) RETURNS text
+CREATE FUNCTION ff_hub.answer(connection text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    most   CONSTANT integer := (ff_internal.fleet_limits()).bytes;
+    most   CONSTANT integer := (ff_hub.limits()).bytes;
     result CONSTANT text := (
         SELECT format('SELECT max(r.answer) FROM %s.dblink_get_result($1::text, true) r(answer text)',
                       e.extnamespace::regnamespace) FROM pg_extension e WHERE e.extname = 'dblink');
     answer text;
 BEGIN
-    WHILE ff_internal.dblink('is_busy', ARRAY[connection]) = '0' LOOP
+    WHILE ff_hub.dblink('is_busy', connection) = '0' LOOP
         EXECUTE result INTO answer USING connection;
         IF coalesce(answer, '') = '' THEN
             RAISE 'the connection ended without an answer' USING ERRCODE = 'connection_failure';
@@ -120,7 +116,7 @@ BEGIN
     END LOOP;
     RETURN NULL;
 EXCEPTION WHEN query_canceled OR assert_failure THEN
-    IF ff_internal.dblink('error_message', ARRAY[connection]) = 'OK' THEN
+    IF ff_hub.dblink('error_message', connection) = 'OK' THEN
         RAISE;
     END IF;
     RAISE '%', SQLERRM USING ERRCODE = 'external_routine_exception';
@@ -128,16 +124,16 @@ END
 $$;
 
 -- Closes a connection, even a busy one. (Cancelling would need another connection to a host that may hang.)
-CREATE FUNCTION ff_internal.fleet_hang_up(connection text) RETURNS void
+CREATE FUNCTION ff_hub.hang_up(connection text) RETURNS void
 LANGUAGE sql VOLATILE
-RETURN (SELECT ff_internal.dblink('disconnect', ARRAY[connection])
-         WHERE connection = ANY (ff_internal.dblink('get_connections')::text[]));
+RETURN (SELECT ff_hub.dblink('disconnect', connection)
+         WHERE connection = ANY (ff_hub.dblink('get_connections')::text[]));
 
 -- ---------------------------------------------------------------------------
 -- Answers
 -- ---------------------------------------------------------------------------
 -- Error unless this is an export of a known format.
-CREATE FUNCTION ff_internal.check_export(export jsonb) RETURNS void
+CREATE FUNCTION ff_hub.check_export(export jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
@@ -159,36 +155,36 @@ $$;
 -- Stores a source's answer. If the source is another database than before, its old data are deleted. Advice is
 -- replaced; unchanged rows are not written and keep what was weighed. The reads of a standby become rates, from the
 -- difference to its last counters unless it restarted: a mean over the first day, then a running mean.
-CREATE FUNCTION ff_internal.store_export(id integer, export jsonb) RETURNS void
+CREATE FUNCTION ff_hub.store(id integer, export jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    old     ff_internal.fleet_source;
-    new     ff_internal.fleet_source;
+    old     ff_hub.source;
+    new     ff_hub.source;
     seconds float8;    -- since the last answer; NULL: restarted
-    advice  ff_internal.fleet_advice[];
-    reads   ff_internal.fleet_reads[];
+    advice  ff_hub.advice[];
+    reads   ff_hub.reads[];
 BEGIN
-    PERFORM ff_internal.check_export(export);
-    SELECT * INTO STRICT old FROM ff_internal.fleet_source s WHERE s.source_id = id FOR UPDATE;
+    PERFORM ff_hub.check_export(export);
+    SELECT * INTO STRICT old FROM ff_hub.source s WHERE s.source_id = id FOR UPDATE;
     -- keys of a later version are ignored
     new := jsonb_populate_record(new,
         export - '{source_id,source,server,tried_at,succeeded_at,failures,error}'::text[]);
     IF (old.system_identifier, old.database_oid) IS DISTINCT FROM (new.system_identifier, new.database_oid) THEN
-        DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
-        DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = id;
+        DELETE FROM ff_hub.reads r WHERE r.source_id = id;
+        DELETE FROM ff_hub.advice a WHERE a.source_id = id;
     END IF;
     advice := ARRAY(
-        SELECT jsonb_populate_record(NULL::ff_internal.fleet_advice, n || jsonb_build_object(
+        SELECT jsonb_populate_record(NULL::ff_hub.advice, n || jsonb_build_object(
                    'source_id', id, 'relid', n->'oid', 'relation', ff_internal.plain(n->>'relation'),
                    'why', ff_internal.plain(n->>'why'), 'weighed', o.weighed, 'weighed_at', o.weighed_at))
           FROM jsonb_array_elements(export->'advice') n
-          LEFT JOIN ff_internal.fleet_advice o
+          LEFT JOIN ff_hub.advice o
                  ON (o.source_id, o.relid, o.fillfactor::text, o.advised::text)
                     = (id, (n->>'oid')::bigint, n->>'fillfactor', n->>'advised'));
-    DELETE FROM ff_internal.fleet_advice a
+    DELETE FROM ff_hub.advice a
      WHERE a.source_id = id AND NOT EXISTS (SELECT FROM unnest(advice) n WHERE n.relid = a.relid AND n = a);
-    INSERT INTO ff_internal.fleet_advice SELECT * FROM unnest(advice) ON CONFLICT DO NOTHING;
+    INSERT INTO ff_hub.advice SELECT * FROM unnest(advice) ON CONFLICT DO NOTHING;
     IF (old.timeline, old.started_at) = (new.timeline, new.started_at) AND new.exported_at > old.exported_at THEN
         seconds := extract(epoch FROM new.exported_at - old.exported_at);
     END IF;
@@ -196,10 +192,10 @@ BEGIN
         SELECT (id, n.oid, c.now, n.since, least(86400, c.seen + coalesce(d.s, 0)),
                 ARRAY(SELECT coalesce(w.rate + ((w.now - w.was) / d.s - w.rate) * d.s
                                                / greatest(d.s, least(86400, c.seen + d.s)), w.rate)
-                        FROM unnest(c.now, c.was, c.rates) w(now, was, rate)))::ff_internal.fleet_reads
+                        FROM unnest(c.now, c.was, c.rates) w(now, was, rate)))::ff_hub.reads
           FROM jsonb_to_recordset(coalesce(export->'reads', '[]'))
                    n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint, since timestamptz)
-          LEFT JOIN ff_internal.fleet_reads o ON (o.source_id, o.relid) = (id, n.oid)
+          LEFT JOIN ff_hub.reads o ON (o.source_id, o.relid) = (id, n.oid)
          -- a table missing from the last answer had no reads then
          CROSS JOIN LATERAL (
                SELECT ARRAY[n.seq_scans, n.index_scans, n.blocks], coalesce(o.counters, '{0,0,0}'),
@@ -208,9 +204,9 @@ BEGIN
                SELECT seconds
                 WHERE (o.relid IS NULL OR n.since IS NOT DISTINCT FROM o.since)
                   AND NOT EXISTS (SELECT FROM unnest(c.now, c.was) u(now, was) WHERE u.now < u.was)) d(s) ON true);
-    DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = id;
-    INSERT INTO ff_internal.fleet_reads SELECT * FROM unnest(reads);
-    UPDATE ff_internal.fleet_source s
+    DELETE FROM ff_hub.reads r WHERE r.source_id = id;
+    INSERT INTO ff_hub.reads SELECT * FROM unnest(reads);
+    UPDATE ff_hub.source s
        SET (succeeded_at, failures, error, version, model_version, server_version, system_identifier, timeline,
             in_recovery, started_at, database_oid, database, exported_at, collected_at)
          = (clock_timestamp(), 0, NULL, ff_internal.plain(new.version), new.model_version, new.server_version,
@@ -221,10 +217,10 @@ END
 $$;
 
 -- Stores a failure. Quoted text is removed from connection errors: only the hub's owner may see host and user.
-CREATE FUNCTION ff_internal.fleet_failed(id integer, state text, message text, hint text) RETURNS void
+CREATE FUNCTION ff_hub.failed(id integer, state text, message text, hint text) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
-    UPDATE ff_internal.fleet_source s
+    UPDATE ff_hub.source s
        SET failures = s.failures + 1,
            error = left(ff_internal.plain(concat_ws(' ', state, CASE WHEN state ^@ '08'
                        THEN regexp_replace(regexp_replace(message, '"[^"]*"( [(][^)]*[)])?', '"..."', 'g'),
@@ -236,12 +232,11 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Sources
 -- ---------------------------------------------------------------------------
--- Errors: the caller may not maintain a fleet; the name is invalid.
-CREATE FUNCTION ff_internal.check_source(source text) RETURNS void
+-- Error 22023 if the name is invalid.
+CREATE FUNCTION ff_hub.check_source(source text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    PERFORM ff_internal.check_collector();
     IF source IS NULL OR length(source) NOT BETWEEN 1 AND 63 OR source ~ ff_internal.unprintable() THEN
         PERFORM ff_internal.refuse('22023', 'invalid name of a source: ' || coalesce(quote_literal(source), 'NULL'),
                                    NULL, 'A name has 1 to 63 characters, all of which can be printed.');
@@ -253,11 +248,11 @@ CREATE FUNCTION @extschema@.ff_fleet_add(source text, server name) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    PERFORM ff_internal.check_role('collector');
-    PERFORM ff_internal.check_source(source);
-    PERFORM ff_internal.connect_timeout(server);
-    INSERT INTO ff_internal.fleet_source AS s (source, server) VALUES (source, server)
-    ON CONFLICT ON CONSTRAINT fleet_source_source_key DO UPDATE SET server = EXCLUDED.server;
+    PERFORM ff_hub.check_role('collector');
+    PERFORM ff_hub.check_source(source);
+    PERFORM ff_hub.connect_timeout(server);
+    INSERT INTO ff_hub.source AS s (source, server) VALUES (source, server)
+    ON CONFLICT ON CONSTRAINT source_source_key DO UPDATE SET server = EXCLUDED.server;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_fleet_add(text, name) IS
@@ -272,12 +267,11 @@ AS $$
 DECLARE
     gone integer;
 BEGIN
-    PERFORM ff_internal.check_role('collector');
-    PERFORM ff_internal.check_collector();
+    PERFORM ff_hub.check_role('collector');
     -- waits for a session that is storing an answer; only later statements see the rows it stored
-    DELETE FROM ff_internal.fleet_source s WHERE s.source = ff_fleet_remove.source RETURNING s.source_id INTO gone;
-    DELETE FROM ff_internal.fleet_advice a WHERE a.source_id = gone;
-    DELETE FROM ff_internal.fleet_reads r WHERE r.source_id = gone;
+    DELETE FROM ff_hub.source s WHERE s.source = ff_fleet_remove.source RETURNING s.source_id INTO gone;
+    DELETE FROM ff_hub.advice a WHERE a.source_id = gone;
+    DELETE FROM ff_hub.reads r WHERE r.source_id = gone;
     RETURN gone IS NOT NULL;
 END
 $$;
@@ -289,25 +283,24 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     name text;
-    old  ff_internal.fleet_source;
+    old  ff_hub.source;
     hint text;
 BEGIN
-    PERFORM ff_internal.check_role('collector');
-    PERFORM ff_internal.check_collector();
-    PERFORM ff_internal.check_export(export);
+    PERFORM ff_hub.check_role('collector');
+    PERFORM ff_hub.check_export(export);
     name := coalesce(source, left(ff_internal.plain(concat_ws(' ', export->>'database',
                                                               export->>'system_identifier')), 63));
-    PERFORM ff_internal.check_source(name);
-    SELECT * INTO old FROM ff_internal.fleet_source s WHERE s.source = name FOR UPDATE;
+    PERFORM ff_hub.check_source(name);
+    SELECT * INTO old FROM ff_hub.source s WHERE s.source = name FOR UPDATE;
     IF old.server IS NOT NULL OR old.exported_at > (export->>'exported_at')::timestamptz THEN
         PERFORM ff_internal.refuse('55000',
             CASE WHEN old.server IS NULL THEN format('a newer export of source %I was imported', name)
                  ELSE format('source %I is asked by a server', name) END, NULL,
             'Import it under another name, or remove the source first: SELECT ff_fleet_remove(...).');
     ELSIF old.source_id IS NULL THEN
-        INSERT INTO ff_internal.fleet_source (source) VALUES (name) RETURNING * INTO old;
+        INSERT INTO ff_hub.source (source) VALUES (name) RETURNING * INTO old;
     END IF;
-    PERFORM ff_internal.store_export(old.source_id, export);
+    PERFORM ff_hub.store(old.source_id, export);
     RETURN name;
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     -- keep message and hint, but not the context

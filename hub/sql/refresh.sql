@@ -1,22 +1,22 @@
--- Stage fleet: a refresh asks the sources and weighs the reads of standbys, in short transactions: queries on the hub
+-- a refresh asks the sources and weighs the reads of standbys, in short transactions: queries on the hub
 -- never wait for a source. A session that asks a source holds an advisory lock on its key, so a killed refresh leaves
 -- nothing behind.
 
 -- Total reads of a primary's tables by all standbys on its timeline.
-CREATE VIEW ff_internal.fleet_standby_reads AS
+CREATE VIEW ff_hub.standby_reads AS
 SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.per_s[1]) AS seq_per_s, sum(r.per_s[2]) AS index_per_s,
        sum(r.per_s[3]) AS blocks_per_s
-  FROM ff_internal.fleet_member m
-  JOIN ff_internal.fleet_source l ON l.source_id = m.lead_id AND l.timeline = m.timeline AND NOT l.in_recovery
-  JOIN ff_internal.fleet_reads r ON r.source_id = m.source_id AND r.per_s[3] > 0
+  FROM ff_hub.member m
+  JOIN ff_hub.source l ON l.source_id = m.lead_id AND l.timeline = m.timeline AND NOT l.in_recovery
+  JOIN ff_hub.reads r ON r.source_id = m.source_id AND r.per_s[3] > 0
  WHERE m.role = 'standby'
  GROUP BY l.source_id, r.relid;
-COMMENT ON VIEW ff_internal.fleet_standby_reads IS 'Reads of a primary''s tables on its standbys, per second.';
+COMMENT ON VIEW ff_hub.standby_reads IS 'Reads of a primary''s tables on its standbys, per second.';
 
 -- For one table: asks the model whether it chooses another step when the reads of standbys are added to the primary's,
 -- assuming the primary's memory and read speed. Done for new advice and hourly, within the refresh's time. Returns
 -- false if no table is left. Sources with another model version are not weighed.
-CREATE FUNCTION ff_internal.fleet_weigh(part integer, parts integer, began timestamptz) RETURNS boolean
+CREATE FUNCTION ff_hub.weigh(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -25,10 +25,10 @@ DECLARE
     steps integer[];
 BEGIN
     SELECT w.*, s.seq_per_s, s.index_per_s, s.blocks_per_s INTO a
-      FROM ff_internal.fleet_standby_reads s
-      JOIN ff_internal.fleet_advice w USING (source_id, relid)
-      JOIN ff_internal.fleet_source o USING (source_id)
-     WHERE clock_timestamp() < began + (ff_internal.fleet_limits()).refresh
+      FROM ff_hub.standby_reads s
+      JOIN ff_hub.advice w USING (source_id, relid)
+      JOIN ff_hub.source o USING (source_id)
+     WHERE clock_timestamp() < began + (ff_hub.limits()).refresh
        AND w.input IS NOT NULL AND (w.weighed_at > began - interval '1 hour') IS NOT TRUE
        AND o.model_version = ff_internal.model_version() AND w.source_id % parts = part - 1
      ORDER BY w.weighed_at NULLS FIRST, s.blocks_per_s DESC LIMIT 1;
@@ -37,16 +37,16 @@ BEGIN
     END IF;
     BEGIN
         given := jsonb_populate_record(given, a.input);
-        steps[1] := ((ff_internal.model(given, false)).choice).advised_step;
+        steps[1] := (ff_internal.model(given, false) #>> '{choice,advised_step}')::integer;
         given.seq_scans := given.seq_scans + a.seq_per_s * given.observed_s;
         given.index_scans := given.index_scans + a.index_per_s * given.observed_s;
         given.blocks_fetched := given.blocks_fetched + a.blocks_per_s * given.observed_s;
-        steps[2] := ((ff_internal.model(given, false)).choice).advised_step;
+        steps[2] := (ff_internal.model(given, false) #>> '{choice,advised_step}')::integer;
     EXCEPTION WHEN data_exception THEN
         RAISE WARNING 'what % was advised by cannot be read', a.relation USING DETAIL = SQLERRM;
         steps := NULL;
     END;
-    UPDATE ff_internal.fleet_advice w
+    UPDATE ff_hub.advice w
        SET (weighed, weighed_at)
          = (CASE WHEN steps[1] <> steps[2] THEN nullif(steps[2], coalesce(a.advised, a.fillfactor)) END,
             clock_timestamp())
@@ -59,44 +59,44 @@ $$;
 -- Asking
 -- ---------------------------------------------------------------------------
 -- Sources that this session is asking.
-CREATE FUNCTION ff_internal.fleet_mine() RETURNS SETOF integer
+CREATE FUNCTION ff_hub.mine() RETURNS SETOF integer
 LANGUAGE sql STABLE
 AS $$
     SELECT l.objid::integer
       FROM pg_locks l
      WHERE l.locktype = 'advisory' AND l.pid = pg_backend_pid() AND l.objsubid = 2
-       AND l.classid = 'ff_internal.fleet_source'::regclass
+       AND l.classid = 'ff_hub.source'::regclass
 $$;
 
 -- Disconnects from a source and unlocks it.
-CREATE FUNCTION ff_internal.fleet_leave(id integer) RETURNS void
+CREATE FUNCTION ff_hub.leave(id integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    PERFORM ff_internal.fleet_hang_up('fillfactor_advisor ' || id);
-    PERFORM pg_advisory_unlock('ff_internal.fleet_source'::regclass::oid::integer, id);
+    PERFORM ff_hub.hang_up('fillfactor_advisor ' || id);
+    PERFORM pg_advisory_unlock('ff_hub.source'::regclass::oid::integer, id);
 END
 $$;
 
 -- Sends the query to a source (asking), or stores its answer or error. Returns false while waiting for the answer.
-CREATE FUNCTION ff_internal.fleet_turn(s ff_internal.fleet_source, asking boolean) RETURNS boolean
+CREATE FUNCTION ff_hub.turn(s ff_hub.source, asking boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     connection CONSTANT text := 'fillfactor_advisor ' || s.source_id;
-    patience   CONSTANT interval := (ff_internal.fleet_limits()).answer;
+    patience   CONSTANT interval := (ff_hub.limits()).answer;
     answer     text;
     detail     text;
     hint       text;
 BEGIN
     BEGIN
         IF asking THEN
-            PERFORM ff_internal.fleet_send(connection, s.server, 'SELECT ff_internal.export()', patience);
+            PERFORM ff_hub.send(connection, s.server, 'SELECT ff_internal.export()', patience);
             RETURN false;
         END IF;
-        answer := ff_internal.fleet_answer(connection);
+        answer := ff_hub.answer(connection);
         IF answer IS NOT NULL THEN
-            PERFORM ff_internal.store_export(s.source_id, answer::jsonb);
+            PERFORM ff_hub.store(s.source_id, answer::jsonb);
         ELSIF clock_timestamp() < s.tried_at + patience THEN
             RETURN false;
         ELSE
@@ -105,50 +105,50 @@ BEGIN
     EXCEPTION WHEN OTHERS THEN
         GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
         -- details only of connection errors; others quote what was sent
-        PERFORM ff_internal.fleet_failed(s.source_id, SQLSTATE,
+        PERFORM ff_hub.failed(s.source_id, SQLSTATE,
             concat_ws(': ', SQLERRM, CASE WHEN SQLSTATE ^@ '08' THEN nullif(detail, '') END), hint);
     END;
-    PERFORM ff_internal.fleet_leave(s.source_id);
+    PERFORM ff_hub.leave(s.source_id);
     RETURN true;
 END
 $$;
 
 -- One step of a refresh, in one transaction: asks at most one more source (previously failed ones last) and stores one
 -- answer. Weighs reads when no source is left. Returns false, with a notice, if nothing or no time is left.
-CREATE FUNCTION ff_internal.fleet_step(part integer, parts integer, began timestamptz) RETURNS boolean
+CREATE FUNCTION ff_hub.step(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     pause  CONSTANT float8 := 0.01;    -- seconds between checks of connections, chosen
     bounds record;
     id     integer;
-    s      ff_internal.fleet_source;
+    s      ff_hub.source;
     n      record;
 BEGIN
-    SELECT * INTO bounds FROM ff_internal.fleet_limits();
+    SELECT * INTO bounds FROM ff_hub.limits();
     -- the first that no other session is asking
     SELECT o.source_id INTO id
-      FROM (SELECT o.source_id FROM ff_internal.fleet_source o
+      FROM (SELECT o.source_id FROM ff_hub.source o
              WHERE o.server IS NOT NULL AND o.source_id % parts = part - 1
                AND (o.tried_at IS NULL OR o.tried_at < began) AND clock_timestamp() < began + bounds.refresh
-               AND (SELECT count(*) FROM ff_internal.fleet_mine()) < bounds.sources
+               AND (SELECT count(*) FROM ff_hub.mine()) < bounds.sources
              ORDER BY o.failures > 0, o.tried_at NULLS FIRST, o.source_id OFFSET 0) o
-     WHERE pg_try_advisory_lock('ff_internal.fleet_source'::regclass::oid::integer, o.source_id) LIMIT 1;
+     WHERE pg_try_advisory_lock('ff_hub.source'::regclass::oid::integer, o.source_id) LIMIT 1;
     IF id IS NOT NULL THEN
         -- unless another session asked it meanwhile
-        UPDATE ff_internal.fleet_source o SET tried_at = clock_timestamp()
+        UPDATE ff_hub.source o SET tried_at = clock_timestamp()
          WHERE o.source_id = id AND (o.tried_at IS NULL OR o.tried_at < began) RETURNING * INTO s;
         IF FOUND THEN
-            PERFORM ff_internal.fleet_turn(s, true);
+            PERFORM ff_hub.turn(s, true);
         ELSE
-            PERFORM ff_internal.fleet_leave(id);
+            PERFORM ff_hub.leave(id);
         END IF;
     END IF;
     FOR s IN
-        SELECT o.* FROM ff_internal.fleet_source o
-         WHERE o.source_id IN (SELECT ff_internal.fleet_mine()) ORDER BY o.tried_at
+        SELECT o.* FROM ff_hub.source o
+         WHERE o.source_id IN (SELECT ff_hub.mine()) ORDER BY o.tried_at
     LOOP
-        IF ff_internal.fleet_turn(s, false) THEN
+        IF ff_hub.turn(s, false) THEN
             RETURN true;
         END IF;
     END LOOP;
@@ -159,13 +159,13 @@ BEGIN
         RETURN true;
     END IF;
     -- sources removed meanwhile
-    PERFORM ff_internal.fleet_leave(m) FROM ff_internal.fleet_mine() m;
-    IF ff_internal.fleet_weigh(part, parts, began) THEN
+    PERFORM ff_hub.leave(m) FROM ff_hub.mine() m;
+    IF ff_hub.weigh(part, parts, began) THEN
         RETURN true;
     END IF;
     SELECT count(*) FILTER (WHERE o.succeeded_at >= began) AS fresh, count(*) AS sources,
            count(*) FILTER (WHERE o.tried_at >= began AND o.failures > 0) AS failed INTO n
-      FROM ff_internal.fleet_source o WHERE o.server IS NOT NULL AND o.source_id % parts = part - 1;
+      FROM ff_hub.source o WHERE o.server IS NOT NULL AND o.source_id % parts = part - 1;
     RAISE NOTICE '% of % sources answered, % failed, % were not asked', n.fresh, n.sources, n.failed,
         n.sources - n.fresh - n.failed;
     RETURN false;
@@ -173,30 +173,29 @@ END
 $$;
 
 -- Checks rights and arguments, and cleans up after an interrupted refresh of this session.
-CREATE FUNCTION ff_internal.fleet_begin(part integer, parts integer) RETURNS void
+CREATE FUNCTION ff_hub.begin(part integer, parts integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    PERFORM ff_internal.check_collector();
-    PERFORM ff_internal.dblink('get_connections');
+    PERFORM ff_hub.check_role('collector');
     IF (part BETWEEN 1 AND parts) IS NOT TRUE THEN
         PERFORM ff_internal.refuse('22023',
             format('there is no part %s of %s', coalesce(part::text, 'NULL'), coalesce(parts::text, 'NULL')), NULL,
             'CALL ff_fleet_refresh(2, 4) is the second of four parts.');
     END IF;
-    PERFORM ff_internal.fleet_leave(m) FROM ff_internal.fleet_mine() m;
+    PERFORM ff_hub.leave(m) FROM ff_hub.mine() m;
 END
 $$;
 
 -- Schema-qualifies every name: a procedure that commits cannot set a search_path.
-CREATE PROCEDURE ff_internal.fleet_refresh(part integer, parts integer)
+CREATE PROCEDURE ff_hub.fleet_refresh(part integer, parts integer)
 LANGUAGE plpgsql
 AS $$
 DECLARE
     began CONSTANT pg_catalog.timestamptz DEFAULT pg_catalog.clock_timestamp();
 BEGIN
-    PERFORM ff_internal.fleet_begin(part, parts);
-    WHILE ff_internal.fleet_step(part, parts, began) LOOP
+    PERFORM ff_hub.begin(part, parts);
+    WHILE ff_hub.step(part, parts, began) LOOP
         COMMIT;
     END LOOP;
 END
@@ -207,7 +206,7 @@ LANGUAGE plpgsql
 AS $$
 BEGIN
     PERFORM ff_internal.check_role('collector');
-    CALL ff_internal.fleet_refresh(part, parts);
+    CALL ff_hub.fleet_refresh(part, parts);
 END
 $$;
 COMMENT ON PROCEDURE @extschema@.ff_fleet_refresh(integer, integer) IS
@@ -216,4 +215,4 @@ COMMENT ON PROCEDURE @extschema@.ff_fleet_refresh(integer, integer) IS
 'error and its age, and is asked last next time. After two minutes no more sources are asked; the remaining ones come '
 'first next time.
 part, parts: only this share of the sources, for several sessions in parallel.
-Errors: 55000 dblink is not in this database, 22023 no such part, 2D000 in a transaction block.';
+Errors: 22023 no such part, 2D000 in a transaction block.';

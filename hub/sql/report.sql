@@ -1,4 +1,4 @@
--- Stage fleet: what the hub stores, as views, scripts and an HTML page.
+-- what the hub stores, as views, scripts and an HTML page.
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_fleet (
@@ -38,10 +38,10 @@ SELECT m.source, m.server, m.database, m.role,
            CASE WHEN m.succeeded_at IS NOT NULL AND m.collected_at IS NULL THEN 'nothing was collected there yet'
                 WHEN m.exported_at > m.collected_at + interval '1 day'
                 THEN 'its last collection is older than a day' END), '')
-  FROM ff_internal.fleet_member m
+  FROM ff_hub.member m
  CROSS JOIN LATERAL (SELECT count(*) AS tables, count(a.advised) AS changes
-                       FROM ff_internal.fleet_advice a WHERE a.source_id = m.source_id) n
- WHERE ff_internal.check_role('reader') IS NOT NULL
+                       FROM ff_hub.advice a WHERE a.source_id = m.source_id) n
+ WHERE ff_hub.check_role('reader') IS NOT NULL
  ORDER BY m.source;
 $$);
 
@@ -78,13 +78,13 @@ SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
            'read on standbys: ' || round(nullif(a.blocks_per_s, 0)::numeric, 1) || ' pages/s'), '')
   FROM (SELECT m.source, m.database, m.failures, m.age, w.*, s.standbys, s.blocks_per_s,
                s.standbys IS NOT NULL AND w.weighed IS NOT NULL AS turned
-          FROM ff_internal.fleet_member m
-          JOIN ff_internal.fleet_advice w ON w.source_id = m.source_id
-          LEFT JOIN ff_internal.fleet_standby_reads s ON s.source_id = w.source_id AND s.relid = w.relid
+          FROM ff_hub.member m
+          JOIN ff_hub.advice w ON w.source_id = m.source_id
+          LEFT JOIN ff_hub.standby_reads s ON s.source_id = w.source_id AND s.relid = w.relid
          WHERE m.source_id = m.lead_id OR m.role = 'clone') a
  CROSS JOIN LATERAL (SELECT CASE WHEN a.turned THEN nullif(a.weighed, a.fillfactor) ELSE a.advised END AS new,
                             CASE WHEN NOT a.turned THEN a.wal_bytes_per_day_saved END AS wal) n
- WHERE ff_internal.check_role('reader') IS NOT NULL
+ WHERE ff_hub.check_role('reader') IS NOT NULL
  ORDER BY n.new IS NULL, n.wal DESC NULLS LAST, a.updates_per_s DESC NULLS LAST, a.source, a.relation;
 $$);
 
@@ -96,33 +96,33 @@ DECLARE
     connection CONSTANT text := 'fillfactor_advisor script';
     patience   CONSTANT interval := '2 min';    -- chosen: the model may be asked there
     began      CONSTANT timestamptz := clock_timestamp();
-    s          ff_internal.fleet_source;
+    s          ff_hub.source;
     answer     text;
 BEGIN
-    PERFORM ff_internal.check_role('collector');
-    SELECT * INTO s FROM ff_internal.fleet_source o WHERE o.source = ff_fleet_script.source;
+    PERFORM ff_hub.check_role('collector');
+    SELECT * INTO s FROM ff_hub.source o WHERE o.source = ff_fleet_script.source;
     IF s.source_id IS NULL THEN
         PERFORM ff_internal.refuse('42704', format('source %s does not exist', coalesce(quote_ident(source), 'NULL')),
                                    NULL, 'See ff_fleet for the sources.');
     ELSIF s.server IS NULL THEN
         PERFORM ff_internal.refuse('55000', format('source %I was imported', source), NULL, 'Run ff_script() there.');
     END IF;
-    PERFORM ff_internal.fleet_hang_up(connection);
+    PERFORM ff_hub.hang_up(connection);
     BEGIN
-        PERFORM ff_internal.fleet_send(connection, s.server,
+        PERFORM ff_hub.send(connection, s.server,
                                        format('SELECT ff_internal.export_script(%L, %L)', rewrite, top), patience);
         WHILE answer IS NULL LOOP
             IF clock_timestamp() > began + patience THEN
                 RAISE 'source % did not answer within %', source, patience USING ERRCODE = '38000';
             END IF;
             PERFORM pg_sleep(0.02);
-            answer := ff_internal.fleet_answer(connection);
+            answer := ff_hub.answer(connection);
         END LOOP;
     EXCEPTION WHEN OTHERS THEN
-        PERFORM ff_internal.fleet_hang_up(connection);
+        PERFORM ff_hub.hang_up(connection);
         RAISE;
     END;
-    PERFORM ff_internal.fleet_hang_up(connection);
+    PERFORM ff_hub.hang_up(connection);
     RETURN NEXT format('-- Sent by source %s. It is that server''s word: read it before you run it there.',
                        ff_internal.plain(source));
     RETURN QUERY
@@ -139,20 +139,19 @@ Errors: 42704 no such source, 55000 it was imported, 08001 it cannot be reached,
 -- ---------------------------------------------------------------------------
 -- The page
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text
+-- changes: in the order of their worth.
+CREATE FUNCTION ff_hub.page(
+    sources @extschema@.ff_fleet[], changes @extschema@.ff_fleet_advice[], clusters bigint, top integer)
+RETURNS text
 LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT ff_internal.check_role('reader');
+AS $$
     SELECT ff_internal.refuse('22023', 'top must be greater than 0') WHERE top < 1;
-    WITH change AS MATERIALIZED (
-        SELECT row_number() OVER () AS place, a.* FROM @extschema@.ff_fleet_advice a WHERE a.new IS NOT NULL
-    )
     SELECT ff_internal.page('Fillfactor report of a fleet', concat(
-        (SELECT format(E'<h1>%s sources on %s clusters, %s of them well; ', count(*),
-                       count(DISTINCT s.system_identifier), count(*) FILTER (WHERE f.state IN ('ok', 'imported')))
-           FROM @extschema@.ff_fleet f JOIN ff_internal.fleet_source s USING (source)),
+        (SELECT format(E'<h1>%s sources on %s clusters, %s of them well; ', count(*), clusters,
+                       count(*) FILTER (WHERE s.state IN ('ok', 'imported'))) FROM unnest(sources) s),
         (SELECT format(E'%s changes are advised%s.</h1>\n', count(*), ': ' || nullif(ff_internal.brings(
-                       sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change), NULL, NULL), '')) FROM change c),
+                       sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change), NULL), ''))
+           FROM unnest(changes) c),
         format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n',
                ff_internal.minute(now()), ff_internal.html(current_database()::text))), concat(
         E'<section>\n<h2>What to do first</h2>\n', coalesce((
@@ -161,16 +160,27 @@ BEGIN ATOMIC
               FROM (SELECT c.relation AS "table", c.source, c.database, c.now AS "now|0", c.new AS "new|0",
                            c.gain AS cost, c.confidence AS "confidence|2", -c.wal_bytes_per_day_saved AS "WAL a day|+B",
                            c.disk_bytes_change AS "disk|+B", c.why, c.note, c.age::text AS age
-                      FROM change c WHERE c.place <= coalesce(top, c.place) ORDER BY c.place) r),
+                      FROM unnest(changes) WITH ORDINALITY c WHERE c.ordinality <= coalesce(top, c.ordinality)
+                     ORDER BY c.ordinality) r),
                  E'<p>Nothing is to be changed.</p>\n'),
         E'</section>\n<section>\n<h2>Sources</h2>\n', coalesce((
             SELECT ff_internal.html_table('Those that need attention first.', json_agg(r))
-              FROM (SELECT f.source, f.state, f.role, f.database, f.age::text AS age, f.tables AS "tables|0",
-                           f.changes AS "changes|0", f.server_version AS "PostgreSQL|0", f.version,
-                           f.timeline AS "timeline|0", concat_ws('; ', f.error, f.note) AS note
-                      FROM @extschema@.ff_fleet f ORDER BY f.state IN ('ok', 'imported'), f.note IS NULL, f.source) r),
+              FROM (SELECT s.source, s.state, s.role, s.database, s.age::text AS age, s.tables AS "tables|0",
+                           s.changes AS "changes|0", s.server_version AS "PostgreSQL|0", s.version,
+                           s.timeline AS "timeline|0", concat_ws('; ', s.error, s.note) AS note
+                      FROM unnest(sources) s
+                     ORDER BY s.state IN ('ok', 'imported'), s.note IS NULL, s.source) r),
             E'<p>There is none: see ff_fleet_add().</p>\n'),
-        E'</section>\n'));
+        E'</section>\n'))
+$$;
+
+CREATE FUNCTION @extschema@.ff_fleet_report(top integer DEFAULT 100) RETURNS text
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT ff_hub.check_role('reader');
+    SELECT ff_hub.page(ARRAY(SELECT s FROM @extschema@.ff_fleet s),
+                       ARRAY(SELECT a FROM @extschema@.ff_fleet_advice a WHERE a.new IS NOT NULL),
+                       (SELECT count(DISTINCT s.system_identifier) FROM ff_hub.source s), top);
 END;
 COMMENT ON FUNCTION @extschema@.ff_fleet_report(integer) IS
 'One HTML page of the fleet: the changes of all sources that save most WAL (at most top; NULL: all), and the state of '

@@ -8,7 +8,7 @@ DECLARE
     jobs CONSTANT text := (SELECT format('fillfactor_advisor, fleet %s ', d.oid)
                              FROM pg_database d WHERE d.datname = current_database());
 BEGIN
-    PERFORM ff_internal.check_role('collector');
+    PERFORM ff_hub.check_role('collector');
     IF (parts BETWEEN 1 AND 100) IS NOT TRUE THEN
         PERFORM ff_internal.refuse('22023', 'parts must be between 1 and 100');
     END IF;
@@ -18,7 +18,8 @@ BEGIN
     END IF;
     FOR part IN 1 .. CASE WHEN schedule IS NULL THEN 0 ELSE parts END LOOP
         RETURN NEXT ff_internal.schedule_job(format('%s%s/%s', jobs, part, parts), schedule,
-                                             format('CALL ff_internal.fleet_refresh(%s, %s)', part, parts));
+                                             format('CALL ff_hub.fleet_refresh(%s, %s)', part, parts),
+                                             'fillfactor_advisor_hub');
     END LOOP;
 END
 $$;

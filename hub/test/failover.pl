@@ -11,7 +11,7 @@ $hub->init;
 $hub->start;
 plan skip_all => 'this server came without dblink'
   if $hub->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'dblink')) eq '0';
-$hub->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor; CREATE EXTENSION dblink');
+$hub->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor_hub CASCADE');
 my %node = (a => PostgreSQL::Test::Cluster->new('a'), b => PostgreSQL::Test::Cluster->new('b'));
 $node{a}->init(allows_streaming => 1);
 $node{a}->append_conf('postgresql.conf', "log_statement = none");
@@ -71,7 +71,7 @@ sub read_on_standby
 	my ($scans) = @_;
 	refresh();
 	# as if the reads had last been counted long ago
-	value('UPDATE ff_internal.fleet_advice SET weighed_at = NULL');
+	value('UPDATE ff_hub.advice SET weighed_at = NULL');
 	$node{b}->safe_psql('shop', "SET max_parallel_workers_per_gather = 0; DO 'BEGIN FOR i IN 1 .. $scans LOOP PERFORM sum(state) FROM orders; END LOOP; END'");
 	$node{b}->poll_query_until('shop', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = 'shop' AND pid <> pg_backend_pid()));
 	refresh();
@@ -81,7 +81,7 @@ read_on_standby(1);
 like(value($advice), qr/^a public\.orders 100 \d\d lower provisional.*; read on standbys: [\d.]+ pages\/s$/, 'one scan on the standby is reported and does not decide');
 read_on_standby(2000);
 like(value($advice), qr/^a public\.orders 100 .*\blower to $room without the reads of a standby; read on standbys: \d+\.\d pages\/s$/, 'many scans on the standby change the advice');
-cmp_ok(value('SELECT weighed FROM ff_internal.fleet_advice WHERE weighed IS NOT NULL'), '>', $room, 'the changed advice is for fewer pages');
+cmp_ok(value('SELECT weighed FROM ff_hub.advice WHERE weighed IS NOT NULL'), '>', $room, 'the changed advice is for fewer pages');
 is($node{b}->safe_psql('shop', 'SELECT count(*) > 0 FROM ff_export() e, jsonb_array_elements(e->\'reads\')'), 't', 'ff_export() works in recovery');
 like(value('SELECT ff_fleet_report()'), qr/<h1>3 sources on 1 clusters, 3 of them well; [01] changes are advised/, 'the report counts each source once');
 
@@ -89,14 +89,14 @@ like(value('SELECT ff_fleet_report()'), qr/<h1>3 sources on 1 clusters, 3 of the
 SKIP:
 {
 	skip 'no table says when its counters were reset before PostgreSQL 19', 2 if $node{b}->pg_version < 19;
-	my $rate = 'SELECT blocks_per_s FROM ff_internal.fleet_standby_reads';
+	my $rate = 'SELECT blocks_per_s FROM ff_hub.standby_reads';
 	refresh();
 	my $before = value($rate);
 	$node{b}->safe_psql('shop', "SELECT pg_stat_reset_single_table_counters('orders'::regclass)");
 	$node{b}->safe_psql('shop', "SET max_parallel_workers_per_gather = 0; DO 'BEGIN FOR i IN 1 .. 4000 LOOP PERFORM sum(state) FROM orders; END LOOP; END'");
 	refresh();
 	is(value($rate), $before, 'a reset of one table gives no rate');
-	is(value('SELECT since IS NOT NULL FROM ff_internal.fleet_reads'), 't', 'the standby reports the time of the reset');
+	is(value('SELECT since IS NOT NULL FROM ff_hub.reads'), 't', 'the standby reports the time of the reset');
 }
 
 # ---------------------------------------------------------------------------

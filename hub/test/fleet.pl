@@ -21,7 +21,7 @@ $there->init;
 # names of hub and source are the same; nothing else is
 $there->append_conf('postgresql.conf', "max_connections = 100\nlog_statement = none");
 $there->start;
-$hub->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor; CREATE EXTENSION dblink SCHEMA public');
+$hub->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor_hub CASCADE');
 
 sub value { return $hub->safe_psql('postgres', $_[0]); }
 
@@ -84,10 +84,10 @@ $there->safe_psql('two', q(CREATE FUNCTION ff_internal.asked_with() RETURNS text
 is(value(q(CREATE FUNCTION pg_temp.answer() RETURNS text LANGUAGE plpgsql AS $$
 	DECLARE said text;
 	BEGIN
-		PERFORM ff_internal.fleet_send('x', 'two', 'SELECT ff_internal.asked_with()', '20 s');
+		PERFORM ff_hub.send('x', 'two', 'SELECT ff_internal.asked_with()', '20 s');
 		WHILE said IS NULL LOOP
 			PERFORM pg_sleep(0.01);
-			said := ff_internal.fleet_answer('x');
+			said := ff_hub.answer('x');
 		END LOOP;
 		RETURN said;
 	END $$;
@@ -156,16 +156,16 @@ my $others = keys %expected;
 my ($reached, $seconds) = refresh();
 is($reached, "2 of " . (2 + $others) . " sources answered, $others failed, 0 were not asked", 'the good ones answered, the others failed');
 cmp_ok($seconds, '<', 110, 'all together take the time of the slowest');
-like(value("SELECT error FROM ff_internal.fleet_source WHERE source = '$_'"), $expected{$_}, "the row of $_ says why") for sort keys %expected;
+like(value("SELECT error FROM ff_hub.source WHERE source = '$_'"), $expected{$_}, "the row of $_ says why") for sort keys %expected;
 is(value(q(SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')), '0', 'no refresh holds a lock any more');
-is(value(q(SELECT bool_and(error !~ '127\.0\.0\.1' AND error !~ 'nowhere') FROM ff_internal.fleet_source)), 't', 'no error names a host or a database');
+is(value(q(SELECT bool_and(error !~ '127\.0\.0\.1' AND error !~ 'nowhere') FROM ff_hub.source)), 't', 'no error names a host or a database');
 ok($there->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'sleeps')), 'the query that slept on the source has ended');
 
 # the next refresh asks the failed sources last
 value("SELECT ff_fleet_remove('$_')") for qw(sleeps deaf);
 my ($again) = refresh();
 like($again, qr/^2 of \d+ sources answered/, 'the good sources are still asked');
-is(value(q(SELECT max(tried_at) FILTER (WHERE failures = 0) < min(tried_at) FILTER (WHERE failures > 0) FROM ff_internal.fleet_source)), 't', 'the good sources are asked first');
+is(value(q(SELECT max(tried_at) FILTER (WHERE failures = 0) < min(tried_at) FILTER (WHERE failures > 0) FROM ff_hub.source)), 't', 'the good sources are asked first');
 $holder->quit;
 value(q(SELECT ff_fleet_add('sleeps', 'sleeps')));
 
@@ -181,15 +181,15 @@ is(($hub->psql('postgres', 'CALL ff_fleet_refresh(4, 3)'))[0], 3, 'there is no f
 # one that hangs on a source has its lock
 my $slow = $hub->background_psql('postgres', on_error_stop => 0);
 $slow->query_until(qr/now/, "\\echo now\nCALL ff_fleet_refresh();\n");
-ok($hub->poll_query_until('postgres', q(SELECT count(*) = 1 FROM ff_internal.fleet_source JOIN pg_locks ON locktype = 'advisory' AND classid = 'ff_internal.fleet_source'::regclass AND objid = source_id WHERE source = 'sleeps')), 'a refresh waits for a source');
+ok($hub->poll_query_until('postgres', q(SELECT count(*) = 1 FROM ff_hub.source JOIN pg_locks ON locktype = 'advisory' AND classid = 'ff_hub.source'::regclass AND objid = source_id WHERE source = 'sleeps')), 'a refresh waits for a source');
 # killed in the middle
 value(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'CALL ff_fleet_refresh%' AND pid <> pg_backend_pid()));
 ok($hub->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory')), 'a refresh that is terminated leaves no lock');
 eval { $slow->quit; };
-is(value(q(SELECT count(*) FROM ff_internal.fleet_source s WHERE s.source <> 'sleeps' AND NOT EXISTS (SELECT FROM ff_internal.fleet_advice a WHERE a.source_id = s.source_id))), '0', 'no source is stored in part');
+is(value(q(SELECT count(*) FROM ff_hub.source s WHERE s.source <> 'sleeps' AND NOT EXISTS (SELECT FROM ff_hub.advice a WHERE a.source_id = s.source_id))), '0', 'no source is stored in part');
 # the same lock, which does not end
 my $asking = $hub->background_psql('postgres');
-$asking->query_safe(q(SELECT pg_advisory_lock('ff_internal.fleet_source'::regclass::oid::integer, source_id) FROM ff_internal.fleet_source WHERE source = 'sleeps'));
+$asking->query_safe(q(SELECT pg_advisory_lock('ff_hub.source'::regclass::oid::integer, source_id) FROM ff_hub.source WHERE source = 'sleeps'));
 is((refresh())[0], '8 of 9 sources answered, 0 failed, 1 were not asked', 'two refreshes at once do not ask the same source');
 $asking->quit;
 $hub->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'));
@@ -233,10 +233,10 @@ is($hub->safe_psql('postgres', q(SELECT count(*) FROM pg_user_mappings WHERE umo
 like($err, qr/ERROR:  role hub_reader lacks the rights of a collector/, 'a reader of the hub cannot refresh');
 ($status, $out, $err) = $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_collector' ]);
 like($err, qr/NOTICE:  0 of 8 sources answered, 8 failed/, 'a collector can refresh the servers that it may use');
-is(value(q(SELECT DISTINCT left(error, 28) FROM ff_internal.fleet_source)), '42704 user mapping not found', 'a collector needs user mappings of its own');
+is(value(q(SELECT DISTINCT left(error, 28) FROM ff_hub.source)), '42704 user mapping not found', 'a collector needs user mappings of its own');
 value(q(CREATE USER MAPPING FOR hub_collector SERVER two OPTIONS (user 'just_reads')));
 $hub->psql('postgres', 'CALL ff_fleet_refresh()', extra_params => [ '-U', 'hub_collector' ]);
-is(value(q(SELECT error FROM ff_internal.fleet_source WHERE source = 'two')), '42501 permission denied for foreign server two', 'a collector also needs the right to use the server');
+is(value(q(SELECT error FROM ff_hub.source WHERE source = 'two')), '42501 permission denied for foreign server two', 'a collector also needs the right to use the server');
 refresh();
 is(value(q(SELECT count(*) FROM ff_fleet WHERE state = 'ok')), '8', 'all sources answer again');
 
@@ -251,8 +251,8 @@ $hub->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity W
 $storing->query_safe('COMMIT');
 $storing->quit;
 $removing->ended;
-is(value(q(SELECT count(*) FROM ff_internal.fleet_source WHERE source = 'itself')), '0', 'a source is removed while its answer is stored');
-is(value(q(SELECT count(*) FROM ff_internal.fleet_advice WHERE source_id NOT IN (SELECT source_id FROM ff_internal.fleet_source))), '0', 'nothing of the answer stays');
+is(value(q(SELECT count(*) FROM ff_hub.source WHERE source = 'itself')), '0', 'a source is removed while its answer is stored');
+is(value(q(SELECT count(*) FROM ff_hub.advice WHERE source_id NOT IN (SELECT source_id FROM ff_hub.source))), '0', 'nothing of the answer stays');
 value('DROP TABLE on_the_hub, new_there');
 
 # ---------------------------------------------------------------------------

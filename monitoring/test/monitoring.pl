@@ -135,17 +135,4 @@ foreach my $sql ((map { [ $_->{title}, $_->{targets}[0]{rawSql} ] } @{ $board->{
 	is($code, 0, "Grafana: the query of $sql->[0] runs") or diag $error;
 }
 
-# A collection that is slow on purpose, so that a table still waits while another one is read.
-is(value('SELECT count(*) FROM ff_progress()'), '0', 'no collection is running');
-value('CREATE TABLE slow AS SELECT i, repeat($$x$$, 500) AS filler FROM generate_series(1, 30000) i');
-my $collector = $node->background_psql('postgres', on_error_stop => 0);
-$collector->query_safe("SET fillfactor_advisor.sample_error = 0; SET fillfactor_advisor.sample_delay = '2s'");
-$collector->query_until(qr/begun/, "\\echo begun\nCALL ff_collect();\n");
-ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM ff_progress() WHERE phase = 'pages' AND current_table = 'slow'::regclass AND running_s > 0 AND waiting > 0"),
-	'progress: the table being sampled is shown');
-is(value('SET ROLE watcher; SELECT p.collection_id = max(c.collection_id) FROM ff_progress() p, ff_internal.collection c GROUP BY p.collection_id'), 't', 'progress: a role that only monitors can see it');
-value('SELECT pg_cancel_backend(pid) FROM ff_progress()');
-ok($node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM ff_progress()'), 'progress: there is none after the collection has ended');
-$collector->quit;
-
 done_testing();

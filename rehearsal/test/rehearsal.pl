@@ -1,7 +1,9 @@
-# A rehearsal from end to end: the source's script runs on a scratch server and its result
-# goes back.  The table is updated in batches, all its names contain code, and the source is in LATIN1.
+# A rehearsal from end to end: ff_rehearse takes a document of the source, runs on a scratch server, and its result goes
+# back. The table is updated in batches, all its names contain code, and the source is in LATIN1. The program is in a
+# folder whose name contains a space and quotes.
 use strict;
 use warnings;
+use File::Copy qw(copy);
 use File::Spec;
 use FindBin;
 use lib "$FindBin::Bin/../../test/perl";
@@ -25,7 +27,7 @@ foreach my $name (qw(source scratch))
 	$node{$name}->start;
 }
 my ($source, $scratch) = @node{qw(source scratch)};
-my $dir = PostgreSQL::Test::Utils::tempdir;
+my $dir = File::Spec->rel2abs(PostgreSQL::Test::Utils::tempdir);
 # a short name, because names have at most 63 bytes, in the folder where the script runs
 my $pwned = 'pwned';
 
@@ -60,11 +62,6 @@ value(qq(
 	CREATE INDEX two ON $table (lower("pay load")) WHERE "c1" > 3;
 	CREATE INDEX "mine\nFF_END" ON $table ($evil.mine("pay load"));
 	CREATE TABLE quiet (id int PRIMARY KEY);
-	CREATE TABLE texts (code text PRIMARY KEY, amount text NOT NULL, payload jsonb NOT NULL, n int NOT NULL);
-	CREATE INDEX ON texts (((payload->>'id')::int)); CREATE INDEX of_amount ON texts ((amount::int));
-	INSERT INTO texts SELECT 'code ' || i, i, jsonb_build_object('id', i), i FROM generate_series(1, 3000) i;
-	CREATE TABLE uuids (id uuid PRIMARY KEY, n int NOT NULL, pad text NOT NULL);
-	INSERT INTO uuids SELECT gen_random_uuid(), i, repeat('p', 60) FROM generate_series(1, 3000) i;
 	CREATE TABLE keyless (n int, pad text); INSERT INTO keyless SELECT i, repeat('p', 90) FROM generate_series(1, 5000) i;
 	ANALYZE;));
 is(refused("SELECT ff_rehearsal('quiet')"), '55000 too little is known of "quiet" yet', 'a table that was never collected cannot be rehearsed');
@@ -74,45 +71,51 @@ append_to_file("$dir/batches.sql", join '', map {
 	UPDATE $table SET "\\! touch $pwned" = 1 WHERE "c1" = $_;\n) } 1 .. 60);
 $source->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $source->connstr('postgres'), '-f', "$dir/batches.sql" ], 'batches are written');
 value('UPDATE keyless SET n = n + 1');
-value("UPDATE texts SET amount = amount::int + 1 WHERE n % 3 = $_; UPDATE uuids SET n = n + 3 WHERE n % 3 = $_") foreach 0 .. 2;
 value('ANALYZE; CALL ff_collect()');
 
 is(refused('SELECT ff_rehearsal(NULL)'), '22004 relation must not be null', 'NULL is refused');
 is(refused("SELECT ff_rehearsal('quiet')"), '55000 too little is known of "quiet" yet', 'a table without updates cannot be rehearsed');
-value('ALTER TABLE uuids SET (fillfactor = 51)');
-like(refused("SELECT ff_rehearsal('uuids')", 1), qr/^55000 too little is known of the updates of "uuids" DETAIL:  Too little was seen since its fillfactor or its indexes changed: /, 'updates seen only at another fillfactor are not enough');
-value('ALTER TABLE uuids RESET (fillfactor)');
+value('ALTER TABLE keyless SET (fillfactor = 51)');
+like(refused("SELECT ff_rehearsal('keyless')", 1), qr/^55000 too little is known of the updates of "keyless" DETAIL:  Too little was seen since its fillfactor or its indexes changed: /, 'updates seen only at another fillfactor are not enough');
+value('ALTER TABLE keyless RESET (fillfactor)');
 is(refused("SELECT ff_rehearsal(1::regclass)"), '42P01 relation with OID 1 does not exist', 'an OID without a relation is refused');
-is(refused("SELECT ff_rehearsal('keyless')"), '0A000 no index of the table finds rows by a key that can be made up', 'a table without a key cannot be rehearsed');
+is(value("SELECT ff_rehearsal('keyless', 80)->'table'->>'indexes'"), 0, 'a table without an index can be rehearsed');
 is(refused("SELECT ff_rehearsal($of, 9)"), '22023 fillfactor 9 is out of range', 'a fillfactor out of range is refused');
 is(refused("SELECT ff_rehearsal($of, 100)"), '22023 the table has fillfactor 100 already', 'the current fillfactor is refused');
 
-my $script = value("SELECT ff_rehearsal($of, 50)") . "\n";
-append_to_file("$dir/rehearsal.sh", $script);
-append_to_file("$dir/$_.sh", value("SELECT ff_rehearsal('$_', 50)") . "\n") foreach qw(texts uuids);
-note $script =~ /^(# Predicted.*?)^# Not modelled/ms;
-like($script, qr/^# Index "mine\?FF_END" becomes a plain B-tree if the scratch server does not have what it needs$/m, 'the head says that an index on a user\'s function may become a plain one');
-like($script, qr/^# Column "where" is uuid/m, 'the head says which type is replaced');
-like($script, qr/^# +ALTER TABLE .* SET \(fillfactor = 50\);\n# +ALTER TABLE .* RESET \(fillfactor\);$/m, 'the head has the change and its undo');
-is(scalar(() = $script =~ /^FF_END$/mg), scalar(() = $script =~ /<<'FF_END'/g), 'no name ends a here-document of the script');
-unlike($script, qr/ppppp|not stored/, 'the script has no value of the table and no virtual column');
+my $document = value("SELECT ff_rehearsal($of, 50)");
+unlike($document, qr/ppppp/, 'the document has no value of the table');
+my $known = decode_json($document =~ s/[\x80-\xff]//gr);
+is(join(' ', map { $known->{$_} } qw(format from to)) . " $known->{table}{indexes}", '1 100 50 4', 'the document has the fillfactors and the number of indexes');
+sub write_document { my ($name, $text) = @_; unlink "$dir/$name"; append_to_file("$dir/$name", $text . "\n"); return $name; }
+write_document('document.json', $document);
 
 # ------------------------------------------------------------------ the scratch server
+my $folder = "$dir/it's a \"folder\" \$(touch $pwned)";
+mkdir $folder;
+copy($_, $folder) or die "$_: $!" foreach glob("'$FindBin::Bin/..'/*.sql"), "$FindBin::Bin/../ff_rehearse";
+my $tmp = "$dir/a 'temporary' folder";
+mkdir $tmp;
+my @shell = ('sh');
+
+# Starts the program in $dir; the connection to the scratch database is in the environment.
 sub rehearse
 {
 	my ($node, $database, @options) = @_;
-	my $file = @options && $options[0] =~ /\.sh$/ ? shift @options : 'rehearsal.sh';
+	push @options, 'document.json' unless grep { /json$|^-$|^-s$|^--help$/ } @options;
 	local $ENV{PGHOST} = $node->host;
 	local $ENV{PGPORT} = $node->port;
 	local $ENV{PGDATABASE} = $database;
 	delete $ENV{PGDATABASE} if !defined $database;
-	local $ENV{TMPDIR} = '.';
+	local $ENV{TMPDIR} = $tmp;
 	my ($out, $err) = ('', '');
-	my $process = IPC::Run::start([ 'sh', '-c', 'cd "$0" && exec sh "$@"', $dir, "./$file", @options ], '<', \undef, '>', \$out, '2>', \$err,
+	my $process = IPC::Run::start([ 'sh', '-c', 'cd "$0" && exec "$@"', $dir, @shell, "$folder/ff_rehearse", @options ], '<', \undef, '>', \$out, '2>', \$err,
 		# the caller of the tests may ignore this signal
 		init => sub { $SIG{INT} = 'DEFAULT' });
 	return { process => $process, out => \$out, err => \$err };
 }
+
+sub status { my ($run) = @_; IPC::Run::finish($run->{process}); return $run->{process}->full_result(0) >> 8; }
 
 # the output of the last refusal
 my $said;
@@ -142,38 +145,57 @@ sub elsewhere
 
 sub left_behind
 {
-	return $scratch->safe_psql('postgres', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join ' ', glob("$dir/ff_rehearsal.*");
+	return $scratch->safe_psql('postgres', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join ' ', glob("'$tmp'/ff_rehearsal.*");
 }
 
-is(refusal($source, 'postgres'), 'this is the server that the advice is for', 'refused on the source');
-is(refusal($scratch, undef), 'set PGDATABASE to a scratch database, and PGHOST, PGPORT, PGUSER', 'refused without a named database');
+is(refusal($source, 'postgres'), 'this is the server that the advice is for, or a clone of it', 'refused on the source');
+is(refusal($scratch, undef), 'name a scratch database: -d SCRATCH, or PGDATABASE; see ff_rehearse --help', 'refused without a named database');
 $scratch->safe_psql('postgres', 'CREATE DATABASE used');
 $scratch->safe_psql('used', 'CREATE TABLE somebodys (n int); CREATE ROLE nobody LOGIN');
 is(refusal($scratch, 'used'), 'this database is not empty', 'refused in a database with tables');
 $scratch->safe_psql('used', 'DROP TABLE somebodys');
-$scratch->safe_psql('postgres', "CREATE DATABASE cyrillic ENCODING 'KOI8R' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
-is(refusal($scratch, 'cyrillic'), "KOI8R cannot hold the table's names: createdb -T template0 --locale=C -E UTF8 ...", 'refused in an encoding that cannot hold the names');
 {
 	local $ENV{PGUSER} = 'nobody';
 	is(refusal($scratch, 'used'), 'no CREATE privilege on this database', 'refused without the CREATE privilege');
 }
-is(refusal($scratch, 'postgres', '--object=existing'), 'there is no copy of the table in this database', 'refused with --object=existing and no copy of the table');
-is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs must be from 3 to 10', 'the range of --pairs is checked');
-is(refusal($scratch, 'postgres', '--load=101'), '--load must be from 1 to 100', 'the range of --load is checked');
-is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number from 1 to 999999999: 1;x', '--rows must be a whole number');
-mkdir "$dir/ff_rehearsal.999999999";
+is(refusal($scratch, 'postgres', '--pairs=2'), '--pairs must be from 3 to 10; see ff_rehearse --help', 'the range of --pairs is checked');
+is(refusal($scratch, 'postgres', '--load=101'), '--load must be from 1 to 100; see ff_rehearse --help', 'the range of --load is checked');
+is(refusal($scratch, 'postgres', '--rows=1;x'), 'not a whole number from 1 to 999999999: 1;x; see ff_rehearse --help', '--rows must be a whole number');
+foreach (['-x', 'no such option: -x'], ['-f', 'give a document, or -s SOURCE and -t TABLE', 50, 'document.json'], ['--store', '--store needs -s SOURCE'], ['other.json', 'more than one document', 'document.json'], ['-s', '-s needs -t TABLE, and no document', 'dbname=x'])
+{
+	my ($option, $message, @more) = @$_;
+	my $run = rehearse($scratch, 'postgres', $option, @more);
+	is(status($run) . " ${ $run->{err} }", "2 error: $message; see ff_rehearse --help\n", "wrong usage: $message");
+}
+my $help = rehearse($scratch, undef, '--help');
+is(status($help), 0, '--help succeeds');
+like(${ $help->{out} }, qr/^usage: ff_rehearse .*^Exit status: 0 prediction held/ms, '--help shows usage and exit status');
+write_document('bad.json', $_->[0]), like(refusal($scratch, 'postgres', 'bad.json'), $_->[1], "refused: $_->[2]")
+	foreach ['no JSON', qr/^this is not a document of ff_rehearsal\(\)$/, 'not JSON'], ['{"format": 2}', qr/^this is not a document of ff_rehearsal\(\), or one of another version$/, 'a document of another version'],
+	['', qr/^this is not a document/, 'an empty document'], [ $document =~ s/"version": \d+/"version": 99/r, qr/^this server is older than the one that the advice is for, PostgreSQL 99$/, 'an older server'],
+	[ $document =~ s/"to": 50/"to": 5/r, qr/^the document has a fillfactor that is not from 10 to 100$/, 'a fillfactor out of range'];
+is(refusal($scratch, 'postgres', 'missing.json'), 'cannot read the document', 'refused without the file');
+{
+	# a PATH with the programs of the system but without pgbench
+	mkdir "$dir/few";
+	foreach my $program (qw(sh psql cat mkdir rm dirname sed tr head tail))
+	{
+		symlink((grep { -x } map { "$_/$program" } split /:/, $ENV{PATH})[0], "$dir/few/$program");
+	}
+	local $ENV{PATH} = "$dir/few";
+	is(refusal($scratch, 'postgres'), 'psql and pgbench must be in the PATH', 'refused without pgbench');
+}
+mkdir "$tmp/ff_rehearsal.999999999";
 like(refusal($scratch, 'postgres', '--seconds=1', '--rows=999999999'), qr/^too little disk: \d+ MB are needed, \d+ MB are free$/, 'refused with too little disk');
-like($said, qr/^a rehearsal that was killed left this: rm -r \.\/ff_rehearsal\.999999999$/m, 'files of a rehearsal that was killed are named');
-rmdir "$dir/ff_rehearsal.999999999";
-like($said, qr/^checkpoint_timeout: 7min here, 5min on the source$/m, 'the script says which settings differ');
-unlike($said, qr/^(fsync|wal_level):/m, 'the script does not list equal settings');
+like($said, qr{^a rehearsal that was killed left this: rm -r \Q$tmp\E/ff_rehearsal\.999999999$}m, 'files of a rehearsal that was killed are named');
+rmdir "$tmp/ff_rehearsal.999999999";
 # df reports one free megabyte, so nothing is started
 mkdir "$dir/bin";
 append_to_file("$dir/bin/df", "#!/bin/sh\necho Filesystem\necho disk 9999 9999 1024 1% /\n");
 chmod 0755, "$dir/bin/df";
 my $written = $scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())');
 {
-	local $ENV{PATH} = File::Spec->rel2abs("$dir/bin") . ":$ENV{PATH}";
+	local $ENV{PATH} = "$dir/bin" . ":$ENV{PATH}";
 	like(refusal($scratch, 'postgres', '--short', '--seconds=1'), qr/^too little disk: \d+ MB are needed, 1 MB are free$/, 'refused when the disk is too small');
 }
 is($scratch->safe_psql('postgres', 'SELECT pg_snapshot_xmax(pg_current_snapshot())'), $written, 'a refused rehearsal writes nothing');
@@ -186,14 +208,10 @@ $open->query_safe('BEGIN; SELECT pg_current_xact_id()');
 is(refusal($scratch, 'postgres', '--short', '--seconds=1'), 'an open transaction, a standby or a replication slot keeps old row versions on this server',
 	'refused when a transaction holds back the horizon');
 $open->quit;
-(my $newer = $script) =~ s/\d+(\s+THEN 'this server is older)/99$1/ or die 'no check of the version';
-rename "$dir/rehearsal.sh", "$dir/kept.sh";
-append_to_file("$dir/rehearsal.sh", $newer);
-like(refusal($scratch, 'postgres'), qr/^this server is older/, 'refused on an older server');
-rename "$dir/kept.sh", "$dir/rehearsal.sh";
 is(left_behind(), '0', 'refusals leave nothing behind');
 
-my $run = rehearse($scratch, 'postgres', '--short', '--seconds=1');
+# the document comes from the source, in a name that contains code, and the result goes back
+my $run = rehearse($scratch, 'postgres', '--short', '--seconds=1', '-s', $source->connstr('postgres'), '-t', value("SELECT $of"), '-f', 50);
 until ($scratch->safe_psql('postgres', "SELECT to_regclass('ff_rehearsal.t') IS NOT NULL") eq 't')
 {
 	$run->{process}->pump_nb;
@@ -202,7 +220,8 @@ until ($scratch->safe_psql('postgres', "SELECT to_regclass('ff_rehearsal.t') IS 
 }
 is(refusal($scratch, 'postgres'), 'the schema ff_rehearsal exists: another rehearsal is running in this database, or was killed; if so, DROP SCHEMA ff_rehearsal CASCADE',
 	'a second rehearsal at the same time is refused');
-ok(IPC::Run::finish($run->{process}), 'the rehearsal succeeds') or diag ${ $run->{err} };
+my $status = status($run);
+ok($status == 0 || $status == 3 || $status == 4, 'the rehearsal succeeds') or diag ${ $run->{err} };
 note ${ $run->{err} }, ${ $run->{out} };
 is(left_behind(), '0', 'the rehearsal leaves nothing behind');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
@@ -214,103 +233,48 @@ foreach my $r (@{ $result->{runs} })
 {
 	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 95, 'with room for the batch nearly all updates are HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'with full pages most updates are not HOT');
 }
-like(${ $run->{out} }, qr/^\s*verdict\s.*(prediction held|did not hold|not settled|noise too large)\s*$/m, 'the output has a verdict');
-like(${ $run->{out} }, qr/^what it brings: saves WAL: WAL per update -\d+\.\d % \(-\d.* to -\d.*; up to \d+\.\d % is noise\), HOT share \+\d+\.\d points, size [+-]\d+\.\d %$/m, 'the output says what the change brings');
+my ($verdict) = ${ $run->{out} } =~ /^verdict: (.*)$/m;
+is($status, { 'prediction held' => 0, 'did not hold' => 3 }->{$verdict} // 4, "the exit status tells the verdict: $verdict");
+like(${ $run->{out} }, qr/^saves WAL: a table \d\.\d\d times as large for \d+\.\d % less WAL per update \(-\d.* to -\d.* %\), HOT share \+\d+\.\d points$/m, 'the output says what the change brings, and its price');
+like(${ $run->{err} }, qr/^checkpoint_timeout: 7min here, 5min on the source$/m, 'settings that differ are named');
+unlike(${ $run->{err} }, qr/^(fsync|wal_level):/m, 'equal settings are not named');
 
 # ------------------------------------------------------------------ the result goes back
-# The verdict on a result
-sub stored { return value("SELECT verdict FROM ff_rehearsal_result(E'" . ($_[0] =~ s/'/''/gr =~ s/\\/\\\\/gr) . "') WHERE measure = 'verdict'"); }
+sub stored { return value("SELECT ff_rehearsal_result(E'" . ($_[0] =~ s/'/''/gr =~ s/\\/\\\\/gr) . "')"); }
 sub confidence { return value("SELECT confidence FROM ff_advise($of)"); }
 my $before = confidence();
-is(stored($line), ${ $run->{out} } =~ /verdict.*\| (\S.*\S)\s*$/m ? $1 : '?', 'the source gives the same verdict as the script');
-stored($line);
-is(value('SELECT count(*) FROM ff_internal.rehearsal'), 1, 'a result that is stored twice is kept once');
+is(stored($line), "stored: 50 instead of 100: $verdict; saves WAL", 'the result is stored');
 my $says = qr/Rehearsed at 50: HOT (?:9[5-9]\.\d|100\.0) % \(predicted [\d.]+\), WAL per update \d+ % of that at 100; [a-z ]+; saves WAL\. /;
 like(value("SELECT reason FROM ff_advise($of)"), $says, 'the reason reports the rehearsal');
 like(value('SELECT ff_report()'), $says, 'the report shows the rehearsal');
-# a result whose prediction is what was measured
-value('DELETE FROM ff_internal.rehearsal');
-my $mean = sub { my ($side) = @_; my @hot = map { $_->{laps}[-1] } grep { $_->{pair} && $_->{side} eq $side } @{ $result->{runs} }; my $sum = 0; $sum += $_ foreach @hot; return $sum / @hot; };
-my $wal = value("SELECT measured FROM ff_rehearsal_result(E'" . ($line =~ s/'/''/gr =~ s/\\/\\\\/gr) . "') WHERE measure LIKE 'WAL per update%'");
-value('DELETE FROM ff_internal.rehearsal');
-$result->{predicted} = { %{ $result->{predicted} }, hot_a => [ ($mean->('A')) x 3 ], hot_b => [ ($mean->('B')) x 3 ], wal_pct => [ 0 + $wal ] };
-is(stored(encode_json($result)), 'prediction held', 'a result as predicted is stored as held');
-my $held = confidence();
-cmp_ok($held, '>', $before, 'a prediction that held raises the confidence');
-my $saves = $result->{runs};
-my ($wal_a) = map { $_->{wal_bytes} } grep { $_->{side} eq 'A1' } @$saves;
-$result->{runs} = [ map { { %$_, wal_bytes => $wal_a, size_bytes => 8192000 } } @$saves ];
-$result->{predicted}{wal_pct} = [ 100 ];
 $result->{measured_at} += 1;
-is(stored(encode_json($result)), 'prediction held', 'a result without benefit, as predicted, is stored as held');
-cmp_ok(confidence(), '<', $held, 'a result without benefit lowers the confidence');
-value('DELETE FROM ff_internal.rehearsal WHERE brings LIKE \'saves%\'');
-cmp_ok(confidence(), '<', $before, 'without a benefit confidence is lower than without a rehearsal');
-like(value("SELECT reason FROM ff_advise($of)"), qr/ % of that at 100; prediction held; no measurable difference\. /, 'the reason reports a rehearsal without benefit');
-$result->{runs} = $saves;
-$result->{predicted}{hot_b} = [ 10, 10, 10 ];
-$result->{measured_at} += 1;
-is(stored(encode_json($result)), 'did not hold', 'a result unlike the prediction is stored as not held');
-cmp_ok(confidence(), '<', $before, 'a prediction that did not hold lowers the confidence');
-like(value("SELECT reason FROM ff_advise($of)"), qr/\(predicted 10\), WAL .*; did not hold; saves WAL/, 'the reason reports the newest rehearsal');
-$result->{system_identifier} = '1';
-is(refused("SELECT * FROM ff_rehearsal_result('" . (encode_json($result) =~ s/'/''/gr) . "')"),
-	'55000 the script of this rehearsal was written in another database', 'a result of another server is refused');
+$result->{verdict} = 'prediction held';
+stored(encode_json($result));
+is(confidence(), $before, 'a result changes what the reason says, and no figure of the advice');
 
-# ------------------------------------------------------------------ a copy of the table
-# in a clone of the source, which has the same system identifier
-my $clone = PostgreSQL::Test::Cluster->new('rehearsal_clone');
-$source->backup('clone');
-$clone->init_from_backup($source, 'clone');
-$clone->start;
-like(refusal($clone, 'postgres', '--object=existing'), qr/^this is the server that the advice is for, or a clone of it: in a clone, rename its database first$/,
-	'refused on a clone whose database was not renamed');
-$clone->safe_psql('template1', 'ALTER DATABASE postgres RENAME TO cloned');
+# ------------------------------------------------------------------ a right prediction is judged as held
+# in another shell if there is one, with a connection string, the document on standard input
+@shell = (grep { system("command -v $_ >/dev/null 2>&1") == 0 } qw(dash))[0] // 'sh';
+my $right = { %$known, predicted => { hot_a => [ 0, 0, 40 ], hot_b => [ 100, 60, 100 ], wal_pct => [ $result->{wal_pct} ], rows_a => [ $result->{predicted}{rows_a}[0] ], rows_b => [ $result->{predicted}{rows_b}[0] ] } };
+write_document('right.json', encode_json($right));
 {
-	local $ENV{PATH} = File::Spec->rel2abs("$dir/bin") . ":$ENV{PATH}";
-	like(refusal($clone, 'cloned', '--short', '--seconds=1', '--object=existing'), qr/^too little disk: (?!0 )\d+ MB are needed, 1 MB are free$/, 'refused for too little disk before the table is copied');
+	my $database = $scratch->connstr('postgres');
+	$run = rehearse($scratch, undef, '--short', '--seconds=1', '-d', $database, 'right.json');
 }
-$run = rehearse($clone, 'cloned', '--short', '--seconds=1', '--load=80', '--object=existing');
-ok(IPC::Run::finish($run->{process}), 'rows of a copy of the table are rehearsed') or diag ${ $run->{err} };
-note ${ $run->{err} }, ${ $run->{out} };
-like(${ $run->{err} }, qr/^15000 rows of 15000, /m, 'all rows of the copy are rehearsed');
-$result = decode_json((${ $run->{out} } =~ /^(\{.*\})$/m)[0]);
-foreach my $r (@{ $result->{runs} })
-{
-	$r->{side} eq 'B' ? cmp_ok($r->{laps}[-1], '>', 90, 'with room for the batch nearly all updates of the copy are HOT') : cmp_ok($r->{laps}[-1], '<', 60, 'with full pages most updates are not HOT');
-}
-is($clone->safe_psql('cloned', "SELECT count(*) FROM $table") . $clone->safe_psql('cloned', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'"),
-	'150000', 'the copy is as it was, and nothing is left behind');
-# text keys in the clone, with an index expression that fails for updated values; UUID keys in a table restored elsewhere
-$scratch->safe_psql('used', 'CREATE TABLE uuids (id uuid PRIMARY KEY, n int NOT NULL, pad text NOT NULL)');
-$scratch->safe_psql('used', "INSERT INTO uuids SELECT gen_random_uuid(), i, repeat('p', 60) FROM generate_series(1, 2000) i");
-my %of = (texts => rehearse($clone, 'cloned', 'texts.sh', '--short', '--seconds=1', '--object=existing'),
-	uuids => rehearse($scratch, 'used', 'uuids.sh', '--short', '--seconds=1', '--object=existing'));
-foreach my $name (qw(texts uuids))
-{
-	ok(IPC::Run::finish($of{$name}{process}), "rows of a copy are found by $name") or diag ${ $of{$name}{err} };
-	note ${ $of{$name}{err} }, ${ $of{$name}{out} };
-	like(${ $of{$name}{err} }, $name eq 'texts' ? qr/^3000 rows of 3000, /m : qr/^2000 rows of 3000, /m, "$name: all rows are found");
-	is(scalar @{ decode_json((${ $of{$name}{out} } =~ /^(\{.*\})$/m)[0])->{runs} }, 8, "$name: all eight runs are reported");
-}
-like(${ $of{texts}{err} }, qr/WARNING:  index of_amount is made as USING btree \(amount\): .*invalid input syntax for type integer/m,
-	'an index whose expression fails for updated values becomes a plain one, and a warning names it');
-unlike(${ $of{texts}{err} }, qr/index texts_/, 'no other index is replaced');
-$scratch->safe_psql('used', 'DROP TABLE uuids');
-$clone->stop;
+$status = status($run);
+my ($figures) = ${ $run->{out} } =~ /^(\{.*\})$/m;
+is($status, 0, 'a right prediction held') or diag ${ $run->{err} }, ${ $run->{out} };
+is(left_behind(), '0', 'nothing is left behind');
 
 # ------------------------------------------------------------------ memory, and Ctrl-C
 # a table larger than memory, and half of that memory here; a snapshot is held half of the time
-my ($rows, $bytes) = $script =~ /"row_bytes": (\d+), .*?"table_rows": (\d+)/ ? ($2, $1) : die 'no size in it';
-my $large = $script;
-$large =~ s/"ram_bytes": \d+/"ram_bytes": 2097152/ && $large =~ s/held=false/held=true/
-	&& $large =~ s/"held_cycle": 0, "held_share": 0,/"held_cycle": 0.2, "held_share": 0.5,/ or die 'no memory or snapshot in it';
-append_to_file("$dir/large.sh", $large);
-rename "$dir/large.sh", "$dir/rehearsal.sh";
+my $rows = $known->{table}{rows};
+my $large = { %$known, table => { %{ $known->{table} }, ram_bytes => 2097152 }, workload => { %{ $known->{workload} }, held => 50, held_share => 0.5 } };
+write_document('large.json', encode_json($large));
 # at the same time another session writes to an unlogged table
 $scratch->safe_psql('used', 'CREATE UNLOGGED TABLE written (n int)');
 $end = elsewhere('INSERT INTO written SELECT generate_series(1, 20000)');
-$run = rehearse($scratch, 'postgres', '--seconds=1', '--memory=1');
+$run = rehearse($scratch, 'postgres', '--seconds=1', '--memory=1', 'large.json');
 for (1 .. 6000)
 {
 	last if ${ $run->{err} } =~ /^pair 0, A1.*transactions/m || !$run->{process}->pumpable;
@@ -338,6 +302,21 @@ is(left_behind(), '0', 'it cleans up after Ctrl-C');
 ok($scratch->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name IN ('pgbench', 'held')"), 'the snapshot that was held is gone after Ctrl-C');
 ok(!-e $pwned && !-e "$dir/$pwned", 'no name was executed');
 
+# ------------------------------------------------------------------ killed
+{
+	# without pipes, which its children would keep open
+	local @ENV{qw(PGHOST PGPORT PGDATABASE TMPDIR)} = ($scratch->host, $scratch->port, 'postgres', $tmp);
+	my $process = IPC::Run::start([ 'sh', "$folder/ff_rehearse", '--short', '--seconds=1', "$dir/document.json" ], '<', '/dev/null', '>', '/dev/null', '2>', '/dev/null');
+	$scratch->poll_query_until('postgres', "SELECT to_regclass('ff_rehearsal.t') IS NOT NULL") or die 'it did not begin';
+	$process->signal('KILL');
+	IPC::Run::finish($process);
+}
+like(refusal($scratch, 'postgres'), qr/^the schema ff_rehearsal exists: .* was killed; if so, DROP SCHEMA ff_rehearsal CASCADE$/, 'after a kill the next run names the schema that is left');
+like($said, qr{^a rehearsal that was killed left this: rm -r \Q$tmp\E/ff_rehearsal\.\d+$}m, 'and the files');
+$scratch->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'") or die 'pgbench goes on';
+$scratch->safe_psql('postgres', 'DROP SCHEMA ff_rehearsal CASCADE');
+IPC::Run::run([ 'rm', '-r', glob("'$tmp'/ff_rehearsal.*") ]);
+
 # ------------------------------------------------------------------ a disk that fills up
 SKIP:
 {
@@ -346,15 +325,25 @@ SKIP:
 	skip 'no user namespaces here, so no file system of our own: disk full', 4 if !defined $space;
 	$scratch->safe_psql('postgres', "CREATE TABLESPACE small LOCATION '$space'");
 	$scratch->safe_psql('postgres', 'CREATE DATABASE small TABLESPACE small');
-	unlink "$dir/rehearsal.sh";
-	append_to_file("$dir/rehearsal.sh", $script);
 	$run = rehearse($scratch, 'small', '--short', '--seconds=1', '--rows=200000');
 	ok(!IPC::Run::finish($run->{process}), 'a full disk ends the rehearsal');
 	like(${ $run->{err} }, qr/No space left on device/, 'the error says that the disk is full');
-	is($scratch->safe_psql('small', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join(' ', glob("$dir/ff_rehearsal.*")), '0', 'it cleans up on a full disk');
+	is($scratch->safe_psql('small', "SELECT count(*) FROM pg_namespace WHERE nspname = 'ff_rehearsal'") . join(' ', glob("'$tmp'/ff_rehearsal.*")), '0', 'it cleans up on a full disk');
 	is($scratch->safe_psql('small', 'CREATE TABLE room (pad text); ALTER TABLE room ALTER pad SET STORAGE PLAIN; INSERT INTO room SELECT repeat(\'x\', 8000) FROM generate_series(1, 500); SELECT count(*) FROM room'), 500,
 		'the disk has free space again');
 }
+
+# ------------------------------------------------------------------ the program itself
+SKIP:
+{
+	my $program = "$FindBin::Bin/../ff_rehearse";
+	if (system('command -v shellcheck >/dev/null 2>&1') != 0) { diag 'NOT TESTED: shellcheck of ff_rehearse: it is not installed'; skip 'no shellcheck', 1; }
+	my ($out, $err) = run_command([ 'shellcheck', $program ]);
+	is("$out$err", '', 'shellcheck finds nothing');
+}
+my ($installed) = run_command([ 'ff_rehearse', '--help' ]);
+is($installed, ${ $help->{out} } =~ s/\n\z//r, 'the installed program is the same');
+like((run_command([ 'ff_rehearse', '-d', $scratch->connstr('used'), "$dir/missing.json" ]))[1], qr/^error: cannot read the document$/m, 'the installed program finds its SQL files');
 $source->stop;
 $scratch->stop;
 done_testing();

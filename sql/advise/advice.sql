@@ -1,20 +1,11 @@
--- Stage advice: which fillfactor to set, if any.
---
--- Diagnosis derives the cause from the evidence alone. The model chooses the fillfactor; collections compute and store
--- its fits. This file adds the reasons against a change. Every table of the database gets a row and a reason.
+-- Stage advice: which fillfactor to set, if any. Collections make and store the fits of the model; the decision follows
+-- from them and the evidence. Every table of the database gets a row and a reason.
 
 -- ---------------------------------------------------------------------------
--- Fits
+-- Fits: see table fit
 -- ---------------------------------------------------------------------------
--- The settings that a fit depends on.
-CREATE FUNCTION ff_internal.fit_settings() RETURNS text
-LANGUAGE sql STABLE
-RETURN (SELECT string_agg(ff_internal.setting(n.name)::text, ' ' ORDER BY n.name)
-          FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, '
-                      'page_read_cost}'::text[]) n(name));
-
--- Hash of everything whose change makes a stored fit useless, see table fit.
-CREATE FUNCTION ff_internal.fit_shape(relation oid, fillfactor integer) RETURNS text
+-- Hash of everything whose change makes a stored fit useless.
+CREATE FUNCTION ff_internal.fit_valid_for(relation oid, fillfactor integer) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
@@ -27,302 +18,124 @@ BEGIN
 END
 $$;
 
--- Hash of the evidence and the settings that a fit depends on, apart from its shape.
-CREATE FUNCTION ff_internal.fit_mark(e ff_internal.table_evidence) RETURNS text
+-- Hash of the settings that a fit depends on and the version of the model. numeric: the same text in every session.
+CREATE FUNCTION ff_internal.fit_made_with() RETURNS text
 LANGUAGE sql STABLE
-RETURN md5(concat_ws(' ', e.counters, e.since_change, e.recent, (e.sample).sampled_at, e.seen_hot, e.seen_same_page,
-                     e.seen_newpage, e.ram_bytes, ff_internal.fit_settings()));
+RETURN (SELECT md5(concat_ws(' ', ff_internal.model_version(),
+                             string_agg(ff_internal.setting(n.name)::numeric::text, ' ' ORDER BY n.name)))
+          FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, min_updates, '
+                      'page_read_cost}'::text[]) n(name));
 
--- Computes a table's fit without storing it. It starts from the last fit and keeps the last advice. curve: replay all
--- steps even if the choice does not need them.
-CREATE FUNCTION ff_internal.new_fit(d ff_internal.diagnosis, last ff_internal.fit, curve boolean)
+-- Hash of the evidence that a fit depends on. Times as seconds and numbers as numeric: the same text in every session.
+CREATE FUNCTION ff_internal.evidence_hash(e ff_internal.table_evidence) RETURNS text
+LANGUAGE sql STABLE
+RETURN md5(jsonb_build_array(
+    extract(epoch FROM e.began_at), e.intervals, e.inserted, e.updated, e.hot_updated, e.newpage_updated, e.seq_scans,
+    e.index_scans, e.blocks_fetched, e.cycles::numeric, extract(epoch FROM e.since_began_at), e.since_updated,
+    e.since_hot_updated, e.since_seq_scans, e.since_index_scans, e.since_blocks_fetched, e.recent_updated,
+    e.recent_hot_updated, e.recent_newpage_updated, extract(epoch FROM e.sampled_at), e.seen_hot::numeric,
+    e.seen_same_page::numeric, e.seen_newpage::numeric, e.ram_bytes)::text);
+
+-- Makes a table's fit without storing it. last: the stored one. curve: replay all steps even if the choice does not
+-- need them.
+CREATE FUNCTION ff_internal.new_fit(e ff_internal.table_evidence, last ff_internal.fit, curve boolean)
 RETURNS ff_internal.fit
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    e ff_internal.table_evidence := d.evidence;
+    prior ff_internal.fit;
 BEGIN
+    IF last.made_with = ff_internal.fit_made_with() THEN
+        prior := last;
+    END IF;
     SELECT m.choice, m.steps INTO last.choice, last.steps
-      FROM ff_internal.model(
-               ff_internal.model_input(e, coalesce(d.indexed_share, ff_internal.indexed_share(e)), last), curve) m;
+      FROM json_to_record(ff_internal.model(ff_internal.model_input(e, prior), curve))
+           m(choice ff_internal.choice, steps ff_internal.step[]);
     last.updates_per_s := ff_internal.updates_per_s(e);
-    last.updated := (e.since_change).updated;
+    last.updated := e.since_updated;
+    last.evidence_hash := ff_internal.evidence_hash(e);
+    last.made_with := ff_internal.fit_made_with();
+    last.valid_for := ff_internal.fit_valid_for(e.relation, e.fillfactor);
     RETURN last;
 END
 $$;
 
-CREATE FUNCTION ff_internal.step_at(steps ff_internal.step[], fillfactor integer) RETURNS ff_internal.step
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
-
 -- ---------------------------------------------------------------------------
--- Siblings
+-- Decisions
 -- ---------------------------------------------------------------------------
--- Ratio of costs from which a step is clearly better (chosen).
-CREATE FUNCTION ff_internal.clearly_better() RETURNS float8
-LANGUAGE sql STABLE
-RETURN ff_internal.better() ^ 5;
-
--- Returns the best step for the partitions or shards of one parent together: least mean cost, weighted by their
--- updates. (A pooled sample of their pages would describe no real table.) One row for each leaf with an updated
--- sibling; it is the leaf's own step if the best one is not better().
-CREATE FUNCTION ff_internal.sibling_choices(relation regclass) RETURNS TABLE (relid oid, best integer)
-LANGUAGE sql STABLE ROWS 100
-AS $$
-    WITH leaf AS MATERIALIZED (
-        SELECT i.parent, i.leaf, f.updates_per_s AS weight, f.steps, count(*) OVER (PARTITION BY i.parent) AS leaves,
-               CASE WHEN f.action IN ('lower', 'raise') THEN f.to_fillfactor END AS advised
-          FROM ff_internal.sibling i
-          JOIN ff_internal.relation r ON r.relid = i.leaf AND r.closed_at IS NULL
-          JOIN ff_internal.fit f ON f.rel_id = r.rel_id
-         WHERE ($1 IS NULL OR i.parent = (SELECT o.parent FROM ff_internal.sibling o WHERE o.leaf = $1))
-           AND (f.choice).current_step IS NOT NULL AND f.updates_per_s > 0
-    ), costs AS MATERIALIZED (
-        -- only steps that all leaves have: rows of other lengths have other steps
-        SELECT l.parent, s.fillfactor, array_agg(l.leaf) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised,
-               sum(l.weight * ln(s.cost)) / sum(l.weight) AS log_cost
-          FROM leaf l CROSS JOIN unnest(l.steps) s
-         GROUP BY l.parent, s.fillfactor, l.leaves
-        HAVING count(*) = l.leaves
-    ), best AS (
-        -- the step advised to most of them stays until another is clearly better
-        SELECT DISTINCT ON (c.parent) c.*
-          FROM (SELECT *, min(log_cost) OVER (PARTITION BY parent) AS least FROM costs) c
-         ORDER BY c.parent, coalesce(c.fillfactor = c.advised
-                                     AND c.log_cost < c.least + ln(ff_internal.clearly_better()), false) DESC,
-                  c.log_cost, c.fillfactor DESC
-    )
-    SELECT i.leaf, CASE WHEN own.log_cost - b.log_cost < ln(ff_internal.better()) THEN own.fillfactor
-                        ELSE b.fillfactor END
-      FROM best b
-      JOIN ff_internal.sibling i ON i.parent = b.parent AND b.leaves <> ARRAY[i.leaf]
-      JOIN pg_class c ON c.oid = i.leaf
-     CROSS JOIN LATERAL (SELECT o.* FROM costs o
-                          WHERE o.parent = b.parent AND o.fillfactor >= ff_internal.effective_fillfactor(c.reloptions)
-                          ORDER BY o.fillfactor LIMIT 1) own
-     WHERE $1 IS NULL OR i.leaf = $1
-$$;
-
--- ---------------------------------------------------------------------------
--- Deciding
--- ---------------------------------------------------------------------------
--- Returns how far the advice can be trusted, 0 to 1. It is a product of:
--- - the updates seen (inserts, if there are hardly any updates), divided by four times min_updates, at most 1;
--- - the time observed: from 0.5 at first to 1 after a day with three cycles, by a square root;
--- - 0.5 if counters were off for a time, and 0.5 if it is unknown whether updates change an indexed column;
--- - the model's confidence, calibrated by the outcome of earlier advice; next: the step that is considered.
-CREATE FUNCTION ff_internal.confidence(d ff_internal.diagnosis, f ff_internal.fit, next integer) RETURNS float8
+-- Decides for one table. Makes a new fit if the stored one is outdated. always: even if no decision needs it.
+CREATE FUNCTION ff_internal.decide_one(relation regclass, always boolean DEFAULT false) RETURNS ff_internal.judged
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    e ff_internal.table_evidence := d.evidence;
-    w ff_internal.window_counters := e.counters;
+    e ff_internal.table_evidence;
+    f ff_internal.fit;
+    d ff_internal.decision;
+    s record;
 BEGIN
-    IF d.cause IN ('not_examined', 'no_data') OR (e.sample).sampled_at IS NULL THEN
-        RETURN (d.cause = 'not_examined')::integer;
-    END IF;
-    RETURN CASE WHEN d.idle THEN 1
-                ELSE least(1, CASE WHEN w.updated < 0.01 * w.inserted THEN w.inserted
-                                   ELSE coalesce((e.since_change).updated, 0) END
-                              / (4.0 * ff_internal.setting('min_updates')::bigint)) END
-           * (0.5 + 0.5 * sqrt(least(1, e.window_s / 86400, w.cycles / 3)))
-           * CASE WHEN e.counts_lost THEN 0.5 ELSE 1 END
-           * CASE WHEN d.wants_model AND NOT d.eligible_known THEN 0.5 ELSE 1 END
-           * CASE WHEN d.wants_model AND d.cause <> 'few_updates'
-                  THEN CASE WHEN (f.choice).confidence IS NULL THEN 0
-                            ELSE ff_internal.calibrated((f.choice).confidence, ff_internal.calibration(e.rel_id,
-                                     e.fillfactor, nullif(next, (f.choice).current_step))) END
-                  ELSE 1 END;
-END
-$$;
-
--- Decides for a table with enough updates for the model.
-CREATE FUNCTION ff_internal.decide_updated(v ff_internal.decision) RETURNS ff_internal.decision
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    e      ff_internal.table_evidence := (v.diagnosis).evidence;
-    c      ff_internal.choice := (v.fit).choice;
-    w      ff_internal.window_counters := e.counters;
-    next   CONSTANT integer := (v.then_step).fillfactor;
-    calls  CONSTANT bigint := w.updated / greatest(1, coalesce(c.update_call_rows, 1));
-    change CONSTANT text := CASE sign(next - (v.now_step).fillfactor) WHEN -1 THEN 'lower' WHEN 1 THEN 'raise' END;
-    taken  boolean;
-BEGIN
-    IF v.gain > 1 AND change IS NOT NULL THEN
-        -- taken: after a recent change of fillfactor, do not advise another one within a day or for an unclear gain.
-        -- Do not reverse a change that was made as advised unless ff_verify() says that it hurt.
-        SELECT e.since_change_s < 86400 OR v.gain < ff_internal.clearly_better()
-               OR sign(h.new_fillfactor - h.old_fillfactor) <> sign(next - e.fillfactor)
-                  AND EXISTS (SELECT FROM ff_internal.prediction p
-                               WHERE p.rel_id = h.rel_id AND p.made_at < h.seen_at AND p.verdict IS DISTINCT FROM 'hurt'
-                                 AND (p.from_fillfactor, p.to_fillfactor) = (h.old_fillfactor, h.new_fillfactor))
-          INTO taken
-          FROM ff_internal.change h
-         WHERE h.rel_id = e.rel_id AND h.kind = 'fillfactor' AND h.seen_at > now() - ff_internal.lookback()
-         ORDER BY h.seen_at DESC LIMIT 1;
-        -- short: raise only after a day in which the table was at least half as busy as over the whole window. After a
-        -- change of its indexes, too, wait a day, unless the same was advised before.
-        -- settling: wait a day if the table may become HOT by itself and the gain is not clear.
-        v.because := CASE WHEN taken THEN 'taken'
-                          WHEN change = 'raise'
-                               AND (e.since_change_s < 86400
-                                    OR (e.since_change).updated * e.window_s < 0.5 * w.updated * e.since_change_s)
-                            OR e.since_change_s < least(86400, e.window_s)
-                               AND ((v.fit).action, (v.fit).to_fillfactor) IS DISTINCT FROM (change, next) THEN 'short'
-                          WHEN change = 'lower' AND (v.fit).action IS DISTINCT FROM change AND c.settling > 0.1
-                               AND e.window_s < 86400 AND v.gain < ff_internal.clearly_better() THEN 'settling'
-                          ELSE v.because END;
-        v.action := CASE WHEN taken AND e.since_change_s >= 86400 THEN 'keep'
-                         WHEN v.because IN ('taken', 'short', 'settling') OR v.confidence < v.needed_confidence
-                         THEN 'wait' ELSE change END;
-        RETURN v;
-    END IF;
-    v.action := CASE c.action WHEN 'wait' THEN 'wait' ELSE 'keep' END;
-    IF v.cause IN ('page_full', 'batch_update', 'row_growth') THEN
-        -- Read mostly: readers fetch more than 50 pages per updated row. One scan per call of an UPDATE is not counted:
-        -- it may have searched for the rows.
-        v.cause := CASE WHEN 50 * w.updated
-                             < least(w.blocks_fetched, 2 * greatest(w.index_scans - calls, 0) + (e.sample).blocks
-                                     * greatest(w.seq_scans - greatest(calls - w.index_scans, 0), 0)) THEN 'read_mostly'
-                        WHEN c.settling > 0.5 THEN 'settling' ELSE v.cause END;
-    END IF;
-    RETURN v;
-END
-$$;
-
--- f: NULL if the model was not asked; siblings_best: see sibling_choices().
-CREATE FUNCTION ff_internal.decide(d ff_internal.diagnosis, f ff_internal.fit, siblings_best integer)
-RETURNS ff_internal.decision
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    e     ff_internal.table_evidence := d.evidence;
-    c     ff_internal.choice := f.choice;
-    other ff_internal.step := ff_internal.step_at(f.steps, siblings_best);
-    v     ff_internal.decision;
-BEGIN
-    v.diagnosis := d;
-    v.fit := f;
-    v.cause := d.cause;
-    v.needed_confidence := ff_internal.setting('min_confidence');
-    v.passed_over := d.wants_model AND c.current_step IS NULL;
-    IF c.current_step IS NOT NULL THEN
-        v.now_step := ff_internal.step_at(f.steps, c.current_step);
-        v.then_step := ff_internal.step_at(f.steps, c.advised_step);
-        v.gain := CASE WHEN c.advised_step = c.current_step THEN 1 ELSE c.gain END;
-        -- take the siblings' step unless its own is clearly better
-        IF other.fillfactor <> c.advised_step AND other.cost < (v.then_step).cost * ff_internal.clearly_better() THEN
-            v.then_step := other;
-            v.gain := CASE WHEN siblings_best = c.current_step THEN 1 ELSE c.best_gain / other.cost END;
-            v.because := 'siblings';
+    SELECT * INTO e FROM ff_internal.evidence($1);
+    SELECT * INTO s FROM ff_internal.siblings($1);
+    SELECT * INTO d FROM ff_internal.decide(e, NULL, s.fillfactor, s.log_cost, s.advised, false);
+    IF (d.wants_model OR always) AND e.sampled_at IS NOT NULL THEN
+        SELECT * INTO f FROM ff_internal.fit o WHERE o.rel_id = e.rel_id;
+        IF f.steps IS NULL OR always AND (f.steps[1]).settled_hot_pct IS NULL
+           OR (f.valid_for, f.made_with, f.evidence_hash)
+              IS DISTINCT FROM (ff_internal.fit_valid_for(e.relation, e.fillfactor), ff_internal.fit_made_with(),
+                                ff_internal.evidence_hash(e)) THEN
+            f := ff_internal.new_fit(e, f, always);
         END IF;
-        -- a step that more than doubles the size needs more confidence: by default 0.6 at four times (chosen)
-        v.needed_confidence := 1 - (1 - v.needed_confidence)
-            * least(1, 2.0 * (v.now_step).size_bytes / nullif((v.then_step).size_bytes, 0));
-        -- advice that already stands needs half the confidence
-        IF f.action IN ('lower', 'raise')
-           AND (f.from_fillfactor, f.to_fillfactor) = (e.fillfactor, (v.then_step).fillfactor) THEN
-            v.needed_confidence := v.needed_confidence / 2;
-        END IF;
+        SELECT * INTO d FROM ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, always);
     END IF;
-    v.confidence := ff_internal.confidence(d, f, (v.then_step).fillfactor);
-    IF d.cause = 'no_data' OR v.passed_over THEN
-        v.action := 'wait';
-    ELSIF d.cause = 'few_updates' AND NOT d.idle THEN
-        -- Remove a reserve after a full day, unless the siblings need it: by their curves, or if those are missing, by
-        -- their history: more than one update per hundred inserts (chosen).
-        v.because := CASE WHEN e.fillfactor = 100 THEN NULL
-                          WHEN siblings_best < 100 OR (
-                              SELECT sum(n.updated) > 0.01 * sum(n.inserted)
-                                FROM ff_internal.sibling o
-                                JOIN ff_internal.sibling i ON i.parent = o.parent AND i.leaf <> o.leaf
-                                JOIN ff_internal.relation r ON r.relid = i.leaf AND r.closed_at IS NULL
-                                JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
-                               WHERE o.leaf = e.relation) THEN 'siblings'
-                          WHEN e.window_s < 86400 THEN 'short' END;
-        v.action := CASE WHEN v.because = 'siblings' THEN 'keep'
-                         WHEN v.because = 'short' OR e.open_writers > 0 OR e.counts_lost THEN 'wait'
-                         WHEN c.action IN ('set', 'rewrite')
-                         THEN CASE WHEN v.confidence < v.needed_confidence THEN 'wait' ELSE 'raise' END
-                         WHEN (e.counters).updated < 0.01 * (e.counters).inserted OR e.window_s >= 86400 THEN 'keep'
-                         ELSE 'wait' END;
-    ELSIF d.wants_model AND d.cause <> 'few_updates' THEN
-        v := ff_internal.decide_updated(v);
-    ELSE
-        v.action := 'keep';
-    END IF;
-    v.recommended_fillfactor := CASE WHEN v.action IN ('lower', 'raise') THEN (v.then_step).fillfactor
-                                     ELSE e.fillfactor END;
-    RETURN v;
+    RETURN ROW (e, f, d, NULL::text);
 END
 $$;
 
--- Decides for one table or for all (NULL). Uses stored fits of the same shape. For one table, the fit's evidence must
--- be current, too; otherwise the model is asked again. always: ask it even if the decision does not need it.
-CREATE FUNCTION ff_internal.decisions(relation regclass, always boolean DEFAULT false)
-RETURNS SETOF ff_internal.decision
+-- Decides for one table, or for all (NULL): then by stored fits.
+CREATE FUNCTION ff_internal.decisions(relation regclass) RETURNS SETOF ff_internal.judged
 LANGUAGE plpgsql STABLE ROWS 1000
 SET jit = off
 AS $$
-DECLARE
-    t     record;
-    d     ff_internal.diagnosis;
-    fit   ff_internal.fit;
-    one   CONSTANT boolean := $1 IS NOT NULL;
-    shape text;
-    mark  text;
 BEGIN
-    FOR t IN
-        SELECT o AS diagnosis, l AS last, s.best
-          FROM ff_internal.diagnosis($1) o
-          LEFT JOIN ff_internal.fit l ON l.rel_id = (o.evidence).rel_id
-          LEFT JOIN ff_internal.sibling_choices($1) s ON s.relid = (o.evidence).relation
-    LOOP
-        d := t.diagnosis;
-        fit := NULL;
-        IF (d.wants_model OR always) AND ((d.evidence).sample).sampled_at IS NOT NULL
-           AND (one OR (t.last).steps IS NOT NULL) THEN
-            fit := t.last;
-            shape := ff_internal.fit_shape((d.evidence).relation, (d.evidence).fillfactor);
-            mark := CASE WHEN one THEN ff_internal.fit_mark(d.evidence) END;
-            IF one AND ((fit.shape, fit.mark) = (shape, mark) AND fit.steps IS NOT NULL
-                        AND NOT (always AND (fit.steps[1]).settled_hot_pct IS NULL)) IS NOT TRUE THEN
-                fit := ff_internal.new_fit(d, fit, always);
-                fit.mark := mark;
-                fit.shape := shape;
-            ELSIF fit.shape <> shape THEN
-                fit := NULL;
-            END IF;
-        END IF;
-        RETURN NEXT ff_internal.decide(d, fit, t.best);
-    END LOOP;
+    IF $1 IS NOT NULL THEN
+        RETURN NEXT ff_internal.decide_one($1);
+        RETURN;
+    END IF;
+    RETURN QUERY
+        SELECT e, CASE WHEN d.wants_model THEN f END, d, NULL::text
+          FROM ff_internal.evidence() e
+          LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id AND f.steps IS NOT NULL
+                AND f.valid_for = ff_internal.fit_valid_for(e.relation, e.fillfactor)
+          LEFT JOIN ff_internal.siblings(NULL) s ON s.relid = e.relation
+         CROSS JOIN LATERAL ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, false) d;
 END
 $$;
 
 -- Decides for one table, its curve included. updated: its updates have to be known. Errors: 22004 NULL, those of
 -- checked_table(), 55000 if too little is known, with the reason that ff_advise() gives.
-CREATE FUNCTION ff_internal.known_decision(relation regclass, updated boolean) RETURNS ff_internal.decision
+CREATE FUNCTION ff_internal.decision_with_curve(relation regclass, updated boolean) RETURNS ff_internal.judged
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    v ff_internal.decision;
+    v ff_internal.judged;
+    f ff_internal.fit;
+    d ff_internal.decision;
 BEGIN
     IF relation IS NULL THEN
         PERFORM ff_internal.refuse('22004', 'relation must not be null');
     END IF;
-    SELECT * INTO v FROM ff_internal.decisions(ff_internal.checked_table(relation), true);
-    IF (v.fit).steps IS NULL
-       OR updated AND (((v.fit).choice).life->'classes' @> '[{"command": "update"}]') IS NOT TRUE THEN
-        PERFORM ff_internal.refuse('55000', format(CASE WHEN v.cause = 'not_examined' THEN '"%s" is not examined'
-                                                        WHEN (v.fit).steps IS NULL
+    v := ff_internal.decide_one(ff_internal.checked_table(relation), true);
+    f := v.fit;
+    d := v.decision;
+    IF f.steps IS NULL OR updated AND ((f.choice).workload->'classes' @> '[{"command": "update"}]') IS NOT TRUE THEN
+        PERFORM ff_internal.refuse('55000', format(CASE WHEN d.cause = 'not_examined' THEN '"%s" is not examined'
+                                                        WHEN f.steps IS NULL
                                                         THEN 'too little is known of "%s" yet'
                                                         ELSE 'too little is known of the updates of "%s"' END,
-                                                   ((v.diagnosis).evidence).relname),
+                                                   (v.evidence).relname),
                                    upper(left(w.reason, 1)) || rtrim(substr(w.reason, 2), '.') || '.',
-                                   CASE WHEN v.cause <> 'not_examined' AND (v.fit).steps IS NOT NULL
+                                   CASE WHEN d.cause <> 'not_examined' AND f.steps IS NOT NULL
                                         THEN 'Run CALL ff_collect() before and after some of its updates.' END)
-           FROM ff_internal.words(v) w;
+           FROM ff_internal.words(v.evidence, f, d) w;
     END IF;
     RETURN v;
 END
@@ -330,7 +143,7 @@ $$;
 
 -- Like decisions(). pooled: one decision for a distributed table replaces those of its shards; relation may be a shard.
 CREATE FUNCTION ff_internal.pooled_decisions(relation regclass, pooled boolean)
-RETURNS SETOF ff_internal.decision
+RETURNS SETOF ff_internal.judged
 LANGUAGE plpgsql STABLE ROWS 1000
 AS $$
 DECLARE
@@ -344,10 +157,9 @@ BEGIN
     PERFORM ff_internal.show_shards();
     RETURN QUERY
     WITH known AS MATERIALIZED (
-        SELECT v, e.relation, s.parent, (e.counters).updated
+        SELECT v, (v.evidence).relation, s.parent, (v.evidence).updated
           FROM ff_internal.decisions(NULL) v
-         CROSS JOIN unnest(ARRAY[(v.diagnosis).evidence]) e
-          LEFT JOIN ff_internal.shards() s ON coalesce(s.shard, s.parent) = e.relation
+          LEFT JOIN ff_internal.shards() s ON coalesce(s.shard, s.parent) = (v.evidence).relation
     )
     SELECT (p.v).*
       FROM (SELECT k.v FROM known k
@@ -361,128 +173,67 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Advice
 -- ---------------------------------------------------------------------------
--- Returns decisions as figures and words: the columns of ff_advise() and ff_advice, and the decision itself. whole: a
--- distributed table replaces its shards.
-CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, whole boolean DEFAULT true)
+-- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. pooled: a distributed
+-- table replaces its shards.
+CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, pooled boolean DEFAULT true)
 RETURNS TABLE (
-    relation                   regclass,
-    fillfactor                 integer,
-    recommended_fillfactor     integer,
-    action                     text,
-    cause                      text,
-    confidence                 real,
-    updates_per_s              real,
-    hot_pct                    real,
-    recoverable_pct            real,
-    predicted_hot_pct          real,
-    rows_per_page              integer,
-    predicted_rows_per_page    integer,
-    size_bytes                 bigint,
-    predicted_size_bytes       bigint,
-    ram_ratio                  real,
-    predicted_wal_pct          real,
-    gain_pct                   real,
-    wal_bytes_per_day_saved    bigint,
-    disk_bytes_change          bigint,
-    cpu_seconds_per_day_saved  real,
-    needs_rewrite              boolean,
-    rewrite_disk_bytes         bigint,
-    rewrite_wal_bytes          bigint,
-    rewrite_seconds            float8,
-    observed                   interval,
-    provisional                boolean,
-    reason                     text,
-    ddl                        text,
-    phrase                     text,
-    rewrite_io_known           boolean,
-    evidence                   ff_internal.table_evidence,
-    decision                   ff_internal.decision
-)
+    advice ff_internal.advice, phrase text, evidence ff_internal.table_evidence,
+    fit ff_internal.fit, decision ff_internal.decision, shards text)
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
-    SELECT e.relation, e.fillfactor, v.recommended_fillfactor, v.action, v.cause, round(v.confidence::numeric, 2)::real,
-           u.per_s::numeric(20, 2)::real, round((100 * d.hot_share)::numeric, 1)::real,
-           round((100 * d.recoverable_share)::numeric, 1)::real,
-           round(CASE WHEN x.changes THEN n.hot_pct ELSE 100 * d.hot_share END::numeric, 1)::real,
-           r.fits, CASE WHEN x.changes THEN n.rows_per_page ELSE r.fits END,
-           e.heap_bytes, CASE WHEN x.changes THEN n.size_bytes ELSE e.heap_bytes END, e.ram_ratio::numeric(20, 4)::real,
-           CASE WHEN x.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
-                WHEN w.updated > 0 THEN 100 END::real,
-           b.gain_pct, b.wal_bytes, b.disk_bytes, b.cpu_s, x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds,
-           make_interval(secs => e.window_s),
-           v.cause NOT IN ('not_examined', 'too_wide') AND coalesce(e.window_s < 86400, true),
-           concat(rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
-                  ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds, m.io_known) || ', '
-                      || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
-                  ' ' || v.shards), b.ddl, t.phrase, m.io_known, e, v
-      FROM ff_internal.pooled_decisions(relation, whole) v
-     CROSS JOIN unnest(ARRAY[v.diagnosis]) d
-     CROSS JOIN unnest(ARRAY[d.evidence]) e
-     CROSS JOIN unnest(ARRAY[e.counters]) w
-     CROSS JOIN unnest(ARRAY[v.then_step]) n
-     CROSS JOIN unnest(ARRAY[(v.fit).choice]) c
-     CROSS JOIN ff_internal.words(v) t
+    SELECT ROW (e.relation, e.fillfactor, d.recommended_fillfactor, d.action, d.cause,
+                round(d.confidence::numeric, 2)::real, u.per_s::numeric(20, 2)::real,
+                round((100 * e.hot_share)::numeric, 1)::real,
+                round((100 * CASE WHEN d.seen_cause = 'too_wide' THEN 0 ELSE e.recoverable_share END)::numeric,
+                      1)::real,
+                round(CASE WHEN x.changes THEN n.hot_pct ELSE 100 * e.hot_share END::numeric, 1)::real,
+                r.fits, CASE WHEN x.changes THEN n.rows_per_page ELSE r.fits END,
+                e.heap_bytes, CASE WHEN x.changes THEN n.size_bytes ELSE e.heap_bytes END,
+                e.ram_ratio::numeric(20, 4)::real,
+                CASE WHEN x.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
+                     WHEN e.updated > 0 THEN 100 END::real,
+                b.gain_pct, b.wal_bytes, b.disk_bytes, b.cpu_s, x.needs_rewrite, m.disk_bytes, m.wal_bytes, m.seconds,
+                make_interval(secs => e.window_s),
+                d.cause NOT IN ('not_examined', 'too_wide')
+                    AND coalesce(e.window_s < ff_internal.threshold('FULL_DAY'), true),
+                concat(rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
+                       ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
+                           || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes)
+                           || ' of WAL.',
+                       ' ' || v.shards), b.ddl)::ff_internal.advice, t.phrase, v.evidence, v.fit,
+           v.decision, v.shards
+      FROM ff_internal.pooled_decisions(relation, pooled) v
+     CROSS JOIN LATERAL (SELECT (v.evidence).*) e
+     CROSS JOIN LATERAL (SELECT (v.decision).*) d
+     CROSS JOIN LATERAL (SELECT ((v.fit).choice).*) c
+      LEFT JOIN LATERAL (SELECT s.* FROM unnest((v.fit).steps) s WHERE s.fillfactor = d.step) n ON true
+      LEFT JOIN LATERAL (SELECT s.* FROM unnest((v.fit).steps) s WHERE s.fillfactor = d.current_step) o ON true
+     CROSS JOIN LATERAL ff_internal.words(v.evidence, v.fit, v.decision) t
      CROSS JOIN LATERAL (SELECT c.changes, c.changes AND coalesce(n.needs_rewrite, true) AS needs_rewrite,
-                                CASE WHEN v.action = 'wait' THEN (SELECT ff_internal.next_collection()) END AS next
-                           FROM (SELECT v.action IN ('lower', 'raise')) c(changes)) x
-     CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM ff_internal.updates_per_s(e) s(n)) u(per_s, per_day)
-     CROSS JOIN unnest(ARRAY[coalesce((v.now_step).rows_per_page,
-                                              ff_internal.rows_per_page(e.fillfactor, d.row_width))]) r(fits)
+                                CASE WHEN d.action = 'wait' THEN (SELECT ff_internal.next_collection()) END AS next
+                           FROM (SELECT d.action IN ('lower', 'raise')) c(changes)) x
+     CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM ff_internal.updates_per_s(v.evidence) s(n)) u(per_s, per_day)
+     CROSS JOIN LATERAL (SELECT coalesce(o.rows_per_page, ff_internal.rows_per_page(e.fillfactor, d.row_width))) r(fits)
       LEFT JOIN LATERAL (
-           SELECT round((100 * (1 - 1 / v.gain))::numeric, 1)::real AS gain_pct,
+           SELECT round((100 * (1 - 1 / d.gain))::numeric, 1)::real AS gain_pct,
                   coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0)::bigint AS wal_bytes,
                   n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes AS disk_bytes,
                   round((coalesce((c.us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1)::real AS cpu_s,
-                  ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || v.recommended_fillfactor]) AS ddl
+                  ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor]) AS ddl
             WHERE x.changes OFFSET 0) b ON true
       -- the least disturbing way; both OFFSETs make the filter run before the function
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite OFFSET 0) o,
-                                         ff_internal.rewrites(e.relation, n.size_bytes, false) m LIMIT 1) m ON true
-     ORDER BY x.changes DESC, b.gain_pct DESC NULLS LAST, w.updated DESC NULLS LAST, e.nspname, e.relname
+                                         ff_internal.rewrites(e.relation, n.size_bytes) m
+                          WHERE m.possible LIMIT 1) m ON true
+     ORDER BY x.changes DESC, b.gain_pct DESC NULLS LAST, e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
 
-CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL)
-RETURNS TABLE (
-    relation                   regclass,
-    fillfactor                 integer,
-    recommended_fillfactor     integer,
-    action                     text,
-    cause                      text,
-    confidence                 real,
-    updates_per_s              real,
-    hot_pct                    real,
-    recoverable_pct            real,
-    predicted_hot_pct          real,
-    rows_per_page              integer,
-    predicted_rows_per_page    integer,
-    size_bytes                 bigint,
-    predicted_size_bytes       bigint,
-    ram_ratio                  real,
-    predicted_wal_pct          real,
-    gain_pct                   real,
-    wal_bytes_per_day_saved    bigint,
-    disk_bytes_change          bigint,
-    cpu_seconds_per_day_saved  real,
-    needs_rewrite              boolean,
-    rewrite_disk_bytes         bigint,
-    rewrite_wal_bytes          bigint,
-    rewrite_seconds            float8,
-    observed                   interval,
-    provisional                boolean,
-    reason                     text,
-    ddl                        text
-)
+CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL) RETURNS SETOF ff_internal.advice
 LANGUAGE sql STABLE ROWS 1000
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT a.relation, a.fillfactor, a.recommended_fillfactor, a.action, a.cause, a.confidence, a.updates_per_s,
-        a.hot_pct,
-           a.recoverable_pct, a.predicted_hot_pct, a.rows_per_page, a.predicted_rows_per_page, a.size_bytes,
-           a.predicted_size_bytes, a.ram_ratio, a.predicted_wal_pct, a.gain_pct, a.wal_bytes_per_day_saved,
-           a.disk_bytes_change, a.cpu_seconds_per_day_saved, a.needs_rewrite, a.rewrite_disk_bytes,
-           a.rewrite_wal_bytes, a.rewrite_seconds, a.observed, a.provisional, a.reason, a.ddl
-      FROM ff_internal.advice(ff_internal.checked_table($1)) a
+    SELECT a.advice FROM ff_internal.advice(ff_internal.checked_table($1)) a
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
 'Advice for one table or for all: one row each, even if nothing should change. For all tables, it is what collections '
@@ -522,13 +273,14 @@ BEGIN
     PERFORM ff_internal.check_role('reader');
     RETURN QUERY
     WITH advice AS MATERIALIZED (
-        SELECT a.*, row_number() OVER () AS place, a.gain_pct IS NOT NULL AS changes,
-               (((a.decision).fit).choice).wal_bytes_now * 86400 * ff_internal.updates_per_s(a.evidence) AS wal_now
-          FROM ff_internal.advice() a
+        SELECT (v.advice).*, v.phrase, row_number() OVER () AS place,
+               (v.advice).gain_pct IS NOT NULL AS changes,
+               ((v.fit).choice).wal_bytes_now * 86400 * ff_internal.updates_per_s(v.evidence) AS wal_now
+          FROM ff_internal.advice() v
     ), total AS (
         SELECT count(*) AS n, sum(a.wal_bytes_per_day_saved) AS wal, sum(a.wal_now) AS wal_now,
                sum(a.disk_bytes_change) AS disk, min(extract(epoch FROM a.observed)) AS watched,
-               ff_internal.rewrite_time(sum(a.rewrite_seconds), bool_and(a.rewrite_io_known)) AS rewrites
+               ff_internal.rewrite_time(sum(a.rewrite_seconds)) AS rewrites
           FROM advice a WHERE a.changes HAVING count(*) > 0
     )
     (SELECT a.relation, NULL, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,
@@ -614,36 +366,42 @@ AS $$
 DECLARE
     -- percentage points of predicted HOT share (chosen)
     new_prediction CONSTANT float8 := 2;
-    a    record;
+    a    ff_internal.advice;
     f    ff_internal.fit;
     n    ff_internal.step;
+    v    record;
     last ff_internal.prediction;
 BEGIN
-    SELECT x.* INTO a
+    SELECT x.advice, x.fit, (x.decision).step INTO v
       FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, false) x
      WHERE r.rel_id = id AND r.closed_at IS NULL;
+    a := v.advice;
     IF a.relation IS NULL THEN
         RETURN 0;
     END IF;
-    f := (a.decision).fit;
+    f := v.fit;
     IF (f.choice).current_step IS NULL THEN
         -- the model was not asked: keep its last choice
         f.choice.advised_step := (SELECT (o.choice).advised_step FROM ff_internal.fit o
                                    WHERE o.rel_id = id AND o.from_fillfactor = a.fillfactor);
+        f.made_with := ff_internal.fit_made_with();
     END IF;
-    INSERT INTO ff_internal.fit
-    VALUES (id, clock_timestamp(), coalesce(f.mark, ''), coalesce(f.shape, ''), f.choice, f.steps, a.action,
-            a.fillfactor, a.recommended_fillfactor, a.confidence, a.updates_per_s, f.updated)
+    INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action,
+                                 from_fillfactor, to_fillfactor, confidence, updates_per_s, updated)
+    VALUES (id, clock_timestamp(), coalesce(f.evidence_hash, ''), f.made_with, coalesce(f.valid_for, ''), f.choice,
+            f.steps, a.action, a.fillfactor, a.recommended_fillfactor, a.confidence, a.updates_per_s, f.updated)
     ON CONFLICT (rel_id) DO UPDATE
-       SET (rel_id, made_at, mark, shape, choice, steps, action, from_fillfactor, to_fillfactor, confidence,
-            updates_per_s, updated) = ROW (EXCLUDED.*);
+       SET (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action, from_fillfactor,
+            to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
-    n := (a.decision).then_step;
+    n := ff_internal.step_at(f.steps, v.step);
     IF a.action IN ('lower', 'raise')
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, a.recommended_fillfactor)
             OR last.made_at < clock_timestamp() - interval '1 day' OR last.judged_at IS NOT NULL
             OR (abs(last.predicted_hot_pct - n.hot_pct) < new_prediction OR n.hot_pct IS NULL) IS NOT TRUE) THEN
-        INSERT INTO ff_internal.prediction
+        INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
+                                            predicted_hot_low, predicted_hot_high, wal_bytes_saved, size_bytes,
+                                            predicted_size_bytes)
         VALUES (id, clock_timestamp(), a.fillfactor, a.recommended_fillfactor, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
                 (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes);
     END IF;

@@ -21,15 +21,19 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE ROWS 50
 AS $$
 DECLARE
-    v ff_internal.decision;
-    e ff_internal.table_evidence;
+    v   ff_internal.judged;
+    f   ff_internal.fit;
+    d   ff_internal.decision;
+    now ff_internal.step;
 BEGIN
     PERFORM ff_internal.check_role('reader');
     IF all_steps IS NULL THEN
         PERFORM ff_internal.refuse('22004', 'all_steps must not be null');
     END IF;
-    v := ff_internal.known_decision(relation, false);
-    e := (v.diagnosis).evidence;
+    v := ff_internal.decision_with_curve(relation, false);
+    f := v.fit;
+    d := v.decision;
+    now := ff_internal.step_at(f.steps, d.current_step);
     RETURN QUERY
         SELECT s.fillfactor, s.rows_per_page,
                concat_ws(' ', rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.'), m.marks),
@@ -37,24 +41,24 @@ BEGIN
                round(s.hot_pct_high::numeric, 1)::real, round(s.settled_hot_pct::numeric, 1)::real,
                round(s.newpage_pct::numeric, 1)::real, s.size_bytes, s.index_bytes,
                round(s.wal_bytes_per_update::numeric)::real,
-               (s.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(e))::bigint,
+               (s.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(v.evidence))::bigint,
                round(s.cost::numeric, 3)::real, w.current, w.advised
-          FROM unnest((v.fit).steps) s
+          FROM unnest(f.steps) s
          -- advised is that of ff_advise(), which may keep for reasons that the model does not know
          CROSS JOIN LATERAL (
-               SELECT s.fillfactor = (v.now_step).fillfactor AS current,
-                      s.fillfactor = CASE WHEN v.action IN ('lower', 'raise') THEN v.recommended_fillfactor
-                                          ELSE (v.now_step).fillfactor END AS advised,
-                      s.cost = (SELECT min(o.cost) FROM unnest((v.fit).steps) o) AS best) w
+               SELECT s.fillfactor = now.fillfactor AS current,
+                      s.fillfactor = CASE WHEN d.action IN ('lower', 'raise') THEN d.recommended_fillfactor
+                                          ELSE now.fillfactor END AS advised,
+                      s.cost = (SELECT min(o.cost) FROM unnest(f.steps) o) AS best) w
          CROSS JOIN LATERAL (
                SELECT nullif(concat_ws(', ', CASE WHEN w.current THEN 'current' END,
                           CASE WHEN w.advised THEN 'advised' END, CASE WHEN w.best AND w.advised THEN 'best'
                                WHEN w.best THEN 'best, but saves ' || ff_internal.percent(
-                                    100 - 100 * s.cost / (v.now_step).cost) || ': see ff_advise()' END), '') AS marks) m
+                                    100 - 100 * s.cost / now.cost) || ': see ff_advise()' END), '') AS marks) m
          WHERE all_steps OR m.marks IS NOT NULL
             -- the steps that contain 100, 90, ... 30
             OR s.fillfactor IN (SELECT min(o.fillfactor)
-                                  FROM unnest((v.fit).steps) o, generate_series(30, 100, 10) tenth
+                                  FROM unnest(f.steps) o, generate_series(30, 100, 10) tenth
                                  WHERE o.fillfactor >= tenth GROUP BY tenth);
 END
 $$;

@@ -7,15 +7,14 @@ LANGUAGE c VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_free_bytes';
 
 -- The duration of a rewrite in words.
-CREATE FUNCTION ff_internal.rewrite_time(seconds float8, io_known boolean) RETURNS text
+CREATE FUNCTION ff_internal.rewrite_time(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN seconds < 1 THEN 'about a second'
-            ELSE CASE WHEN io_known THEN 'about ' ELSE 'at least ' END || ff_internal.span(seconds) END;
+RETURN CASE WHEN seconds < 1 THEN 'about a second' ELSE 'about ' || ff_internal.span(seconds) END;
 
--- Cost of any rewrite to about new_bytes (main fork); io_known: seconds include reading and writing.
+-- Cost of any rewrite to about new_bytes (main fork). seconds include the time to read pages if it was measured.
 CREATE FUNCTION ff_internal.rewrite_cost(
     relation oid, new_bytes bigint, OUT disk_bytes bigint, OUT free_bytes bigint, OUT wal_bytes bigint,
-    OUT seconds float8, OUT io_known boolean, OUT too_big text)
+    OUT seconds float8, OUT too_big text)
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
@@ -44,12 +43,11 @@ BEGIN
     )
     SELECT n.bytes, d.free_bytes, n.wal_bytes,
            z.times * (z.read_bytes / k.copied_per_s + coalesce(z.read_bytes / k.block * t.read_us / 1e6, 0))
-               + z.index_bytes / k.built_per_s + coalesce((n.bytes + n.wal_bytes) / k.block * t.write_us / 1e6, 0),
-           t.read_us IS NOT NULL AND t.write_us IS NOT NULL,
+               + z.index_bytes / k.built_per_s,
            CASE WHEN n.bytes * k.spare > d.free_bytes
                 THEN format('needs %s of disk, and %s are free', pg_size_pretty(n.bytes), pg_size_pretty(d.free_bytes))
            END
-      INTO disk_bytes, free_bytes, wal_bytes, seconds, io_known, too_big
+      INTO disk_bytes, free_bytes, wal_bytes, seconds, too_big
       FROM size z
      CROSS JOIN constant k
      CROSS JOIN ff_internal.io_speed() t
@@ -95,31 +93,17 @@ END
 $$;
 
 -- The ways to rewrite a table or index to about new_bytes (main fork), least disturbing first; why: or why not.
--- all_ways: include impossible ones.
-CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint, all_ways boolean DEFAULT true)
+CREATE FUNCTION ff_internal.rewrites(relation oid, new_bytes bigint)
 RETURNS TABLE (method text, possible boolean, why text, statement text, runs_in text, lock text, disk_bytes bigint,
-               free_bytes bigint, wal_bytes bigint, seconds float8, io_known boolean)
+               free_bytes bigint, wal_bytes bigint, seconds float8)
 LANGUAGE sql VOLATILE ROWS 4
 AS $$
-    WITH extension AS (
-        SELECT e.extname AS name, ff_internal.quoted_name(n.nspname::text) AS schema, NULL AS missing
-          FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-        UNION ALL
-        -- reads the control files of all extensions
-        SELECT a.name, 'squeeze', 'available here, but not created in this database: CREATE EXTENSION ' || a.name
-          FROM pg_available_extensions a WHERE a.installed_version IS NULL AND all_ways
-    )
     SELECT w.method, y.hindrance IS NULL, coalesce(y.hindrance, 'possible'), w.statement, w.runs_in, w.lock,
-           z.disk_bytes, z.free_bytes, z.wal_bytes, z.seconds * w.times, z.io_known
+           z.disk_bytes, z.free_bytes, z.wal_bytes, z.seconds * w.times
       FROM pg_class c
      CROSS JOIN ff_internal.rewrite_conditions(c.oid) t
      CROSS JOIN LATERAL (SELECT ff_internal.qualified_name(c.oid), ff_internal.quoted_name(t.cluster_by),
-                                current_setting('wal_level'),
-                                'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end',
-                                'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too')
-                o(target, in_order, wal_level, online, offline)
-      LEFT JOIN extension s ON s.name = 'pg_squeeze'
-      LEFT JOIN extension r ON r.name = 'pg_repack'
+                                current_setting('wal_level')) o(target, in_order, wal_level)
      -- Copying while others read and write takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
      CROSS JOIN LATERAL (VALUES
            (1, 'REINDEX CONCURRENTLY', c.relkind = 'i', format('REINDEX INDEX CONCURRENTLY %s;', o.target), 'psql', 1,
@@ -133,30 +117,23 @@ AS $$
             coalesce(t.undecodable, CASE
                 WHEN o.wal_level = 'minimal' THEN 'needs wal_level replica or logical'
                 WHEN current_setting('max_repack_replication_slots', true) = '0'
-                THEN 'needs max_repack_replication_slots above 0' END), o.online),
-           (3, 'pg_squeeze', c.relkind <> 'i' AND s.name IS NOT NULL,
-            format('SELECT %s.squeeze_table(%s, %s, %s::name, NULL::name, NULL::name[][]);', s.schema,
-                   ff_internal.quoted_text(t.schema), ff_internal.quoted_text(t.name),
-                   ff_internal.quoted_text(t.cluster_by)), 'psql', 1.2,
-            coalesce(s.missing, t.undecodable,
-                     CASE WHEN o.wal_level <> 'logical' THEN 'needs wal_level logical' END), o.online),
+                THEN 'needs max_repack_replication_slots above 0' END),
+            'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end'),
            -- by default pg_repack would end the sessions that it waits for
-           (4, 'pg_repack', c.relkind <> 'i' AND r.name IS NOT NULL,
+           (3, 'pg_repack', c.relkind <> 'i' AND EXISTS (SELECT FROM pg_extension r WHERE r.extname = 'pg_repack'),
             CASE WHEN t.schema || t.name !~ ff_internal.unprintable()
                  THEN concat('pg_repack', CASE WHEN o.in_order IS NULL THEN ' --no-order' END,
                              ' --no-kill-backend --wait-timeout=60 --table=',
                              ff_internal.shell_quoted(format('%I.%I', t.schema, t.name))) END,
-            'shell', 1.2, coalesce(r.missing, t.unrepackable),
+            'shell', 1.2, t.unrepackable,
             'as superuser, client and server of one version; readers and writers go on; '
             'ACCESS EXCLUSIVE for moments at the start and the end'),
-           (5, 'CLUSTER', o.in_order IS NOT NULL, format('CLUSTER %s USING %s;', o.target, o.in_order), 'psql', 1, NULL,
-            o.offline),
-           (6, 'VACUUM FULL', c.relkind <> 'i', format('VACUUM (FULL, ANALYZE) %s;', o.target), 'psql', 1, NULL,
-            o.offline))
+           (4, 'VACUUM FULL', c.relkind <> 'i', format('VACUUM (FULL, ANALYZE) %s;', o.target), 'psql', 1, NULL,
+            'ACCESS EXCLUSIVE all the while: every reader and writer waits, on standbys too'))
            w(place, method, fits, statement, runs_in, times, hindrance, lock)
      CROSS JOIN ff_internal.rewrite_cost(rewrites.relation, new_bytes) z
      CROSS JOIN LATERAL (SELECT coalesce(w.hindrance, z.too_big)) y(hindrance)
-     WHERE c.oid = rewrites.relation AND w.fits AND (all_ways OR y.hindrance IS NULL)
+     WHERE c.oid = rewrites.relation AND w.fits
      ORDER BY w.place
 $$;
 
@@ -166,9 +143,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
 
 -- The total effect of changes, in words.
-CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s float8, io_known boolean)
-RETURNS text
+CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s float8) RETURNS text
 LANGUAGE sql STABLE
 RETURN concat_ws(', ', 'about ' || ff_internal.less_or_more(nullif(wal_saved, 0)) || ' WAL a day',
                  ff_internal.less_or_more(-disk) || ' disk',
-                 ff_internal.rewrite_time(rewrite_s, io_known) || ' of rewriting');
+                 ff_internal.rewrite_time(rewrite_s) || ' of rewriting');

@@ -1,42 +1,75 @@
--- Stage advise: what the evidence shows, what is advised, and what was predicted.
+-- Types of stage advise.
 
 CALL ff_internal.define($$
-CREATE TYPE ff_internal.diagnosis AS (
-    -- What the evidence shows about a table. Shares of the recent updates, 0 to 1, see split_updates().
-    evidence          ff_internal.table_evidence, -- its input
-    cause             text, -- as in ff_advise()
-    wants_model       boolean, -- the model decides
-    hot_share         float8, -- HOT
-    newpage_share     float8, -- went to another page
-    blocked_share     float8, -- not HOT, with or without room
-    recoverable_share float8, -- not HOT only for lack of room
-    indexed_share     float8, -- by statements that set an indexed column; NULL: not evaluated, or unknown
-    kept_share        float8, -- kept from being HOT by an index, with or without room
-    kept_with_room    float8, -- of these, those with room
-    eligible_known    boolean, -- it is known whether updates change an indexed column
-    held_back         text, -- what an old snapshot cost, in words; NULL: nothing
-    idle              boolean, -- nothing was written for a day, or over the whole window
-    row_width         float8 -- length of inserted rows, bytes with header
+CREATE TYPE ff_internal.decision AS (
+    -- The decision for a table, see src/advise/decision.c.
+    cause                  text,     -- as in ff_advise()
+    seen_cause             text,     -- what the evidence alone shows; cause may be read_mostly or settling instead
+    action                 text,     -- lower, raise, keep or wait
+    because                text,     -- why the step was not the model's own (siblings), or a change waits:
+        -- just_changed, watched_too_briefly, may_settle
+    recommended_fillfactor integer,  -- percent; the present one if nothing is to change
+    current_step           integer,  -- fillfactor of the table's present step of the curve; NULL: no model
+    step                   integer,  -- fillfactor of the step considered, even if not advised
+    gain                   float8,   -- cost now / cost at that step
+    confidence             float8,   -- 0 to 1: the product of the next six
+    of_updates             float8,   -- updates seen (inserts, if there are hardly any) / needed_updates, at most 1
+    of_time                float8,   -- time observed: 0.5 at first, 1 after a day with three cycles, by a square root
+    of_counters            float8,   -- 0.5 if counters were off for a time
+    of_columns             float8,   -- 0.5 if it is unknown whether updates change an indexed column
+    of_model               float8,   -- how well the model explains what was seen; 1 if it was not needed
+    of_earlier             float8,   -- how earlier predictions turned out: halves the distance to 1 if all came true
+    needed_confidence      float8,   -- needed for a change
+    needed_updates         float8,   -- updates needed for full confidence
+    row_width              float8,   -- length of inserted rows, bytes with header
+    wants_model            boolean,  -- the model decides
+    passed_over            boolean,  -- it should have been asked, but was not
+    idle                   boolean,  -- nothing was written for a day, or over the whole window
+    columns_known          boolean   -- it is known whether updates change an indexed column
 );
 $$);
 
 CALL ff_internal.define($$
-CREATE TYPE ff_internal.decision AS (
-    -- The advice for a table, before it is put into words.
-    diagnosis              ff_internal.diagnosis, -- what the evidence shows
-    fit                    ff_internal.fit, -- what the model makes of it; NULL: not asked
-    now_step               ff_internal.step, -- the table's present step of the curve
-    then_step              ff_internal.step, -- the model's step, even if not advised
-    action                 text, -- lower, raise, keep or wait
-    cause                  text, -- as in ff_advise()
-    recommended_fillfactor integer, -- percent; the present one if nothing is to change
-    gain                   float8, -- cost now / cost at then_step
-    confidence             float8, -- 0 to 1, see confidence()
-    needed_confidence      float8, -- needed for a change
-    passed_over            boolean, -- the model should have been asked, but was not
-    because                text, -- what decided besides its own curve: siblings; taken: changed recently; short:
-        -- watched for less than a day as busy as others; settling: the same, and it may become HOT by itself
-    shards                 text -- for a distributed table: how its shards differ, in words
+CREATE TYPE ff_internal.judged AS (
+    -- A table and its decision.
+    evidence ff_internal.table_evidence, -- what was observed
+    fit      ff_internal.fit,        -- what the model makes of it; NULL: not asked
+    decision ff_internal.decision,   -- what follows
+    shards   text                    -- for a distributed table: how its shards differ, in words
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TYPE ff_internal.advice AS (
+    -- A row of ff_advise(), whose comment describes the columns.
+    relation                   regclass, -- the table
+    fillfactor                 integer,  -- now
+    recommended_fillfactor     integer,  -- advised
+    action                     text,     -- what to do
+    cause                      text,     -- why
+    confidence                 real,     -- 0 to 1
+    updates_per_s              real,     -- rows
+    hot_pct                    real,     -- of the recent updates
+    recoverable_pct            real,     -- of the recent updates
+    predicted_hot_pct          real,     -- at recommended_fillfactor
+    rows_per_page              integer,  -- now
+    predicted_rows_per_page    integer,  -- at recommended_fillfactor
+    size_bytes                 bigint,   -- now
+    predicted_size_bytes       bigint,   -- at recommended_fillfactor
+    ram_ratio                  real,     -- (table + indexes) / memory
+    predicted_wal_pct          real,     -- of today
+    gain_pct                   real,     -- of the cost
+    wal_bytes_per_day_saved    bigint,   -- for a change
+    disk_bytes_change          bigint,   -- for a change
+    cpu_seconds_per_day_saved  real,     -- for a change
+    needs_rewrite              boolean,  -- for a change
+    rewrite_disk_bytes         bigint,   -- of the least disturbing way
+    rewrite_wal_bytes          bigint,   -- likewise
+    rewrite_seconds            float8,   -- likewise
+    observed                   interval, -- time that the window covers
+    provisional                boolean,  -- less than a day
+    reason                     text,     -- in sentences
+    ddl                        text      -- the statement
 );
 $$);
 
@@ -46,11 +79,11 @@ CREATE TABLE ff_internal.rehearsal (
     rel_id             bigint NOT NULL, -- key of the table's history
     measured_at        timestamptz NOT NULL CHECK (isfinite(measured_at)), -- when the scratch server finished it
     from_fillfactor    smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
-        -- fillfactor of the table when the script was written, percent
-    to_fillfactor      smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100),
+        -- fillfactor of the table when the document was written, percent
+    to_fillfactor      smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100 AND to_fillfactor <> from_fillfactor),
         -- fillfactor compared with it, percent
     verdict            text NOT NULL CHECK (
-        verdict IN ('prediction held', 'did not hold', 'not settled', 'noise too large')),
+        verdict IN ('prediction held', 'did not hold', 'not settled', 'noise too large', 'prediction too wide')),
         -- whether the prediction held
     brings             text NOT NULL CHECK (
         brings IN ('saves WAL', 'writes more WAL', 'saves space', 'no measurable difference', 'cannot be told')),
@@ -59,6 +92,8 @@ CREATE TABLE ff_internal.rehearsal (
         -- HOT share measured at to_fillfactor, percent
     wal_pct            double precision NOT NULL CHECK (wal_pct > 0 AND wal_pct < 'infinity'),
         -- WAL per update measured at to_fillfactor, percent of that at from_fillfactor
+    size_pct           double precision NOT NULL CHECK (size_pct > 0 AND size_pct < 'infinity'),
+        -- size of the table measured at to_fillfactor, percent of that at from_fillfactor
     predicted_hot_pct  double precision NOT NULL CHECK (predicted_hot_pct BETWEEN 0 AND 100),
         -- HOT share predicted at to_fillfactor, once settled, percent
     predicted_hot_low  double precision NOT NULL CHECK (predicted_hot_low BETWEEN 0 AND predicted_hot_pct),

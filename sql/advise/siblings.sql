@@ -1,4 +1,4 @@
--- Stage shards: Citus distributes a table over shards, tables that only Citus may alter.
+-- Tables that are judged together. Citus distributes a table over shards, tables that only Citus may alter.
 
 -- Lets the calling function see the shards of this node, see src/base/server.c.
 CREATE FUNCTION ff_internal.show_shards() RETURNS void
@@ -37,52 +37,89 @@ UNION ALL
 SELECT shard.parent, shard.shard FROM shard;
 COMMENT ON VIEW ff_internal.sibling IS 'Partitions and shards (leaf), each with its table (parent).';
 
+-- The curves of the partitions or shards of one parent, as one: the mean ln(cost) of each step, weighted by updates,
+-- and the fillfactor advised to most of them. (A pooled sample of their pages would describe no real table.) One row
+-- for each leaf with an updated sibling.
+CREATE FUNCTION ff_internal.siblings(relation regclass)
+RETURNS TABLE (relid oid, fillfactor float8[], log_cost float8[], advised integer)
+LANGUAGE sql STABLE ROWS 100
+AS $$
+    WITH leaf AS MATERIALIZED (
+        SELECT i.parent, i.leaf, f.updates_per_s AS weight, f.steps, count(*) OVER (PARTITION BY i.parent) AS leaves,
+               CASE WHEN f.action IN ('lower', 'raise') THEN f.to_fillfactor END AS advised
+          FROM ff_internal.sibling i
+          JOIN ff_internal.followed r ON r.relid = i.leaf
+          JOIN ff_internal.fit f ON f.rel_id = r.rel_id
+         WHERE ($1 IS NULL OR i.parent = (SELECT o.parent FROM ff_internal.sibling o WHERE o.leaf = $1))
+           AND (f.choice).current_step IS NOT NULL AND f.updates_per_s > 0
+    ), costs AS (
+        -- only steps that all leaves have: rows of other lengths have other steps
+        SELECT l.parent, s.fillfactor, array_agg(l.leaf) AS leaves, mode() WITHIN GROUP (ORDER BY l.advised) AS advised,
+               sum(l.weight * ln(s.cost)) / sum(l.weight) AS log_cost
+          FROM leaf l CROSS JOIN unnest(l.steps) s
+         GROUP BY l.parent, s.fillfactor, l.leaves
+        HAVING count(*) = l.leaves
+    ), curve AS MATERIALIZED (
+        SELECT c.parent, array_agg(c.fillfactor::float8) AS fillfactor, array_agg(c.log_cost) AS log_cost,
+               max(c.advised)::integer AS advised, min(c.leaves) AS leaves
+          FROM costs c GROUP BY c.parent
+    )
+    SELECT i.leaf, c.fillfactor, c.log_cost, c.advised
+      FROM curve c
+      JOIN ff_internal.sibling i ON i.parent = c.parent AND c.leaves <> ARRAY[i.leaf]
+     WHERE $1 IS NULL OR i.leaf = $1
+$$;
+
+-- Rows updated per row inserted in the other partitions or shards; NULL: there are none.
+CREATE FUNCTION ff_internal.siblings_updated(relation regclass) RETURNS float8
+LANGUAGE sql STABLE
+RETURN (SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
+          FROM ff_internal.sibling w
+          JOIN ff_internal.sibling i ON i.parent = w.parent AND i.leaf <> w.leaf
+          JOIN ff_internal.followed r ON r.relid = i.leaf
+          JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
+         WHERE w.leaf = relation);
+
 -- Decision for a distributed table: that of its busiest shard (the first), with the counters and sizes of all. If no
 -- shard is on this node, the first is the table itself.
-CREATE FUNCTION ff_internal.distributed(parent regclass, shards ff_internal.decision[]) RETURNS ff_internal.decision
+CREATE FUNCTION ff_internal.distributed(parent regclass, shards ff_internal.judged[]) RETURNS ff_internal.judged
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    v    ff_internal.decision := shards[1];
-    d    ff_internal.diagnosis := v.diagnosis;
-    own  ff_internal.table_evidence := d.evidence;
-    w    ff_internal.window_counters := own.counters;
-    p    ff_internal.page_sample := own.sample;
-    now  ff_internal.step := v.now_step;
-    next ff_internal.step := v.then_step;
+    v    ff_internal.judged := shards[1];
+    e    ff_internal.table_evidence := v.evidence;
+    f    ff_internal.fit := v.fit;
+    d    ff_internal.decision := v.decision;
     skew text;
 BEGIN
-    IF own.relation = parent THEN
+    IF e.relation = parent THEN
         v.shards := 'It is distributed, and its shards are on other nodes: collect there.';
         RETURN v;
     END IF;
-    SELECT sum(e.heap_bytes), sum(e.index_bytes), sum(e.ram_ratio), sum(k.inserted), sum(k.updated), sum(k.hot_updated),
-           sum((u.now_step).size_bytes), sum((u.now_step).index_bytes),
-           -- a shard without a fit stays as it is
-           sum(coalesce(x.size_bytes, e.heap_bytes)), sum(coalesce(x.index_bytes, e.index_bytes)),
-           sum((e.sample).blocks),
-           ', with ' || ff_internal.percent(100 * min(coalesce(k.updated, 0)) / nullif(sum(k.updated), 0)::float8)
-               || ' to ' || ff_internal.percent(100 * max(k.updated) / nullif(sum(k.updated), 0)::float8)
-               || ' of the updates each, ' || ff_internal.percent(100 * min(g.hot_share))
-               || ' to ' || ff_internal.percent(100 * max(g.hot_share)) || ' of them HOT'
-      INTO own.heap_bytes, own.index_bytes, own.ram_ratio, w.inserted, w.updated, w.hot_updated,
-           now.size_bytes, now.index_bytes, next.size_bytes, next.index_bytes, p.blocks, skew
-      FROM unnest(shards) u
-     CROSS JOIN unnest(ARRAY[u.diagnosis]) g
-     CROSS JOIN unnest(ARRAY[g.evidence]) e
-     CROSS JOIN unnest(ARRAY[e.counters]) k
-      LEFT JOIN unnest((u.fit).steps) x ON x.fillfactor = (v.then_step).fillfactor;
-    SELECT parent, n.nspname, c.relname, c.reloptions INTO own.relation, own.nspname, own.relname, own.reloptions
+    SELECT sum(o.heap_bytes), sum(o.index_bytes), sum(o.ram_ratio), sum(o.inserted), sum(o.updated),
+           sum(o.hot_updated), sum(o.blocks),
+           ', with ' || ff_internal.percent(100 * min(coalesce(o.updated, 0)) / nullif(sum(o.updated), 0)::float8)
+               || ' to ' || ff_internal.percent(100 * max(o.updated) / nullif(sum(o.updated), 0)::float8)
+               || ' of the updates each, ' || ff_internal.percent(100 * min(o.hot_share))
+               || ' to ' || ff_internal.percent(100 * max(o.hot_share)) || ' of them HOT'
+      INTO e.heap_bytes, e.index_bytes, e.ram_ratio, e.inserted, e.updated, e.hot_updated, e.blocks, skew
+      FROM unnest(shards) u CROSS JOIN LATERAL (SELECT (u.evidence).*) o;
+    -- a shard without this step stays as it is
+    f.steps := ARRAY(
+        SELECT jsonb_populate_record(s, z.sizes)
+          FROM unnest(f.steps) s
+         CROSS JOIN LATERAL (
+               SELECT jsonb_build_object('size_bytes', sum(coalesce(x.size_bytes, (u.evidence).heap_bytes)),
+                          'index_bytes', sum(coalesce(x.index_bytes, (u.evidence).index_bytes)))
+                 FROM unnest(shards) u LEFT JOIN unnest((u.fit).steps) x ON x.fillfactor = s.fillfactor) z(sizes)
+         ORDER BY s.fillfactor DESC);
+    SELECT parent, n.nspname, c.relname, c.reloptions INTO e.relation, e.nspname, e.relname, e.reloptions
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
-    own.counters := w;
-    own.sample := p;
-    d.evidence := own;
-    v.diagnosis := d;
-    v.now_step := now;
-    v.then_step := next;
+    v.evidence := e;
+    v.fit := f;
     v.shards := format('It is distributed; %s here judged together%s.',
                        ff_internal.counted(cardinality(shards), 'shard'), skew)
-        || CASE WHEN v.action IN ('lower', 'raise')
+        || CASE WHEN d.action IN ('lower', 'raise')
                 THEN ' Change it on the coordinator, which passes it on to all shards; lock_timeout does not reach '
                      'them, so the statement may wait there for longer.' ELSE '' END;
     RETURN v;

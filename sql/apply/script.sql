@@ -96,7 +96,7 @@ SET jit = off
 BEGIN ATOMIC
     WITH advised AS (
         SELECT 1 AS kind, a.gain_pct AS gain, a.relation::oid AS oid, a.action,
-               to_jsonb(a) - '{evidence,decision,phrase,ddl}'::text[] AS facts, r.rewrite, CASE
+               to_jsonb(a) - '{ddl}'::text[] AS facts, r.rewrite, CASE
                WHEN a.action = 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
                ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                            pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason
@@ -106,7 +106,7 @@ BEGIN ATOMIC
                   FROM pg_class c
                   LEFT JOIN pg_partition_tree(target) t ON t.isleaf AND c.relkind = 'p'
                  WHERE c.oid = target AND c.relkind <> 'i') s
-         CROSS JOIN ff_internal.advice(s.relation) a
+         CROSS JOIN LATERAL (SELECT (v.advice).* FROM ff_internal.advice(s.relation) v) a
          -- after a raise, rewrite only to free a tenth of the table or more (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
@@ -173,7 +173,7 @@ AS $$
                             'rewrite', '{"wanted": false}'::jsonb))
                    FROM pg_inherits i
                    JOIN pg_class c ON c.oid = i.inhrelid
-                   JOIN ff_internal.candidate k ON k.relid = c.oid AND k.not_examined IS NULL
+                   JOIN ff_internal.user_table k ON k.relid = c.oid AND k.not_examined IS NULL
                   CROSS JOIN ff_internal.effective_fillfactor(c.reloptions) o(fillfactor)
                   WHERE i.inhparent = p.oid AND o.fillfactor <> f.fillfactor
                     AND (ff_internal.sizes(c.oid)).heap_bytes = 0
@@ -194,8 +194,7 @@ RETURN (
                'wal_bytes_per_day_saved', sum((c->>'wal_bytes_per_day_saved')::numeric),
                'disk_bytes_change', sum((c->>'disk_bytes_change')::numeric), 'rewrites', count(m),
                'rewrite_wal_bytes', coalesce(sum((m->>'wal_bytes')::bigint), 0),
-               'rewrite_seconds', sum((m->>'seconds')::float8),
-               'io_known', bool_and((m->>'io_known')::boolean))
+               'rewrite_seconds', sum((m->>'seconds')::float8))
       FROM (SELECT count(*) AS n FROM unnest(changes) c WHERE (c->>'provisional')::boolean) p
       LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
       LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
@@ -261,7 +260,7 @@ COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, integer) IS
 guard: statements that a session runs first. changes: in the order to run them, each with the columns of '
 'ff_advise() or ff_advise_indexes(), and with: statement and undo, plain; guarded_statement and guarded_undo, '
 'calls of the guard; options_before and options_after as stored; rewrite (wanted, reason, method chosen, methods with '
-'disk, WAL and time; io_known: the time includes I/O). The four statements are null for an index that only needs '
+'disk, WAL and time). The four statements are null for an index that only needs '
 'a rebuild (action rebuild).
 total: sums over the changes that are not provisional, or over all if all are. templates: for new partitions. '
 'cautions: sentences. Errors: as for ff_script().';
@@ -273,7 +272,7 @@ AS $$
     SELECT '-- ' || ff_internal.plain(l.line)
       FROM jsonb_to_record(p->'total') t(
                changes integer, provisional integer, wal_bytes_per_day_saved numeric, disk_bytes_change numeric,
-               rewrites integer, rewrite_seconds float8, io_known boolean)
+               rewrites integer, rewrite_seconds float8)
      CROSS JOIN ff_internal.plain(p->>'database') db
       -- psql treats a name with an equals sign, or one like a URI, as a connection string
      CROSS JOIN ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
@@ -284,8 +283,7 @@ AS $$
                 ELSE format('brings:    %s%s: %s', ff_internal.counted(t.changes, 'change'),
                          CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
                               ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
-                         ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change, t.rewrite_seconds,
-                                            t.io_known))
+                         ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change, t.rewrite_seconds))
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
@@ -303,7 +301,7 @@ CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs tex
 LANGUAGE sql STABLE
 AS $$
     SELECT m, format('%s, %s of %s free disk, about %s of WAL',
-                     ff_internal.rewrite_time((m->>'seconds')::float8, (m->>'io_known')::boolean),
+                     ff_internal.rewrite_time((m->>'seconds')::float8),
                      pg_size_pretty((m->>'disk_bytes')::bigint), pg_size_pretty((m->>'free_bytes')::bigint),
                      pg_size_pretty((m->>'wal_bytes')::bigint))
       FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'

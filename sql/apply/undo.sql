@@ -1,5 +1,5 @@
 -- Stage undo: the statements that undo a change. A superuser may run them, while other roles may write the history. So
--- they contain only quoted names and values, and index definitions that were checked.
+-- they contain only quoted names and values; the definition of a dropped index is shown in a comment.
 
 -- Converts a value and unit of pg_settings to the form for SET: 256 of 8kB is 2048kB.
 CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
@@ -62,8 +62,8 @@ RETURN (
                           '[(, ]([a-z_]+)=(?:''([^'']*)''|([a-z0-9_]+))(?=[,)])', 'g') WITH ORDINALITY o(m, place));
 
 -- Returns the statements that restore a table's indexes, given the definitions dropped and created since. An index of
--- the same shape gets its old options back. Other new indexes are dropped, dropped ones created again. A comment marks
--- what the reader must do.
+-- the same shape gets its old options back. Other new indexes are dropped. A comment marks what the reader must do: of a
+-- dropped index it has the stored definition, which may be anybody's text.
 CREATE FUNCTION ff_internal.undo_indexes(relation oid, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -77,8 +77,9 @@ AS $$
           FROM unnest(dropped) WITH ORDINALITY d(definition, place) WHERE d.definition <> ''
     )
     SELECT string_agg(CASE
-           WHEN c.id IS NULL THEN coalesce(ff_internal.index_statement(relation, g.definition),
-                '/* not written out: an old definition that calls what is not the server''s own */')
+           WHEN c.id IS NULL
+           THEN format('/* dropped, to be created again by hand: %s */',
+                       replace(replace(ff_internal.plain(g.definition), '*/', '* /'), '/*', '/ *'))
            WHEN g.definition IS NOT NULL
            THEN ff_internal.restore_options(c.id, ff_internal.index_options(g.definition),
                                             ff_internal.index_options(c.definition))
@@ -97,6 +98,6 @@ RETURN (
     SELECT CASE c.kind WHEN 'indexes' THEN ff_internal.undo_indexes(r.relid, c.dropped_indexes, c.created_indexes)
                        ELSE ff_internal.restore_options(r.relid, c.old_options, c.new_options, c.kind) END
       FROM ff_internal.change c
-      JOIN ff_internal.relation r USING (rel_id)
+      JOIN ff_internal.followed r USING (rel_id)
       JOIN pg_class t ON t.oid = r.relid AND t.relkind IN ('r', 'm')
      WHERE c.change_id = id);

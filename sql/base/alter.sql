@@ -74,42 +74,10 @@ BEGIN
 END
 $$;
 
--- A DO statement, with a dollar quote that does not occur in its body.
-CREATE FUNCTION ff_internal.do_block(body text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT format('DO %1$s %2$s %1$s;', t.tag, body)
-          FROM generate_series(0, 1000) n
-         CROSS JOIN LATERAL (SELECT concat('$ff', nullif(n, 0), '$')) t(tag)
-         WHERE strpos(body, t.tag) = 0 ORDER BY n LIMIT 1);
-
 -- Turns a JSON array of strings into the text of a text[]; NULL for null.
 CREATE FUNCTION ff_internal.text_array(elements jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN jsonb_typeof(elements) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(elements))::text END;
-
--- Splits a stored index definition into its parts; looked_up: it needs a search_path of pg_catalog alone. NULL: it is
--- not a single CREATE INDEX, or may call code other than the server's own.
-CREATE FUNCTION ff_internal.index_definition(
-    relation oid, definition text, OUT is_unique boolean, OUT name text, OUT method text, OUT looked_up boolean)
-LANGUAGE c STRICT STABLE
-AS 'MODULE_PATHNAME', 'ff_index_definition';
-
--- The statement that recreates an index; NULL if index_definition() refuses. If looked_up, it is a DO statement, which
--- cannot run CONCURRENTLY and waits for its lock at most 2 s.
-CREATE FUNCTION ff_internal.index_statement(relation oid, definition text) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT CASE WHEN d.looked_up
-                THEN ff_internal.do_block(
-                        'BEGIN PERFORM pg_catalog.set_config(''search_path'', ''pg_catalog, pg_temp'', true), '
-                        'pg_catalog.set_config(''lock_timeout'', ''2s'', true); ' || s.verb || s.object || ' END')
-                ELSE s.verb || ' CONCURRENTLY' || s.object END
-      FROM ff_internal.index_definition(relation, definition) d
-      JOIN pg_class c ON c.oid = relation AND c.relkind IN ('r', 'm')
-     CROSS JOIN LATERAL (
-           SELECT CASE WHEN d.is_unique THEN 'CREATE UNIQUE INDEX' ELSE 'CREATE INDEX' END,
-                  format(' %I ON %s %s;', d.name, ff_internal.qualified_name(relation), d.method)) s(verb, object)
-     WHERE d.name || d.method !~ ff_internal.unprintable());
 
 -- The statement that drops an index; NULL: a constraint needs it, or it is gone.
 CREATE FUNCTION ff_internal.drop_index(index oid) RETURNS text

@@ -1,15 +1,70 @@
--- Stage rights: one call grants what a reader or a collector needs.
+-- Rights: of an extension's objects, and of the roles that use them.
+
+-- Gives rights on all members of an extension, a search_path to its functions, and says what pg_dump dumps. The last
+-- piece of a script calls it, of an upgrade too.
+--
+-- PUBLIC may use the public functions and views, but each calls check_role(): its error says who may. Members of
+-- pg_read_all_stats (and so of pg_monitor) read the history and call reading functions; members of pg_stat_scan_tables
+-- sample and collect. Functions run with the caller's rights. Functions in none of the lists are reading ones.
+--
+-- A function with a text body gets a search_path of pg_catalog; a procedure that commits cannot have one.
+CREATE PROCEDURE ff_internal.give_rights(
+    extension name, collecting text[], for_both text[], for_all text[], installing text[] DEFAULT '{}')
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    object record;
+BEGIN
+    FOR object IN
+        SELECT d.objid, n.nspname, c.relkind, p.proname, p.oid::regprocedure AS routine, c.oid::regclass AS relation,
+               c.relname, p.prokind = 'f' AND p.prosqlbody IS NULL AND l.lanname IN ('sql', 'plpgsql') AS is_text,
+               CASE WHEN p.proname ^@ 'ff_' OR c.relname ^@ 'ff_' OR p.proname = ANY (for_all) THEN 'PUBLIC'
+                    WHEN p.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
+                    WHEN p.proname = ANY (collecting) THEN 'pg_stat_scan_tables'
+                    WHEN p.proname = ANY (installing) THEN NULL ELSE 'pg_read_all_stats' END AS grantee
+          FROM pg_depend d
+          JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND d.deptype = 'e'
+          LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+          LEFT JOIN pg_language l ON l.oid = p.prolang
+          LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+          LEFT JOIN pg_namespace n ON d.classid = 'pg_namespace'::regclass AND n.oid = d.objid
+         WHERE e.extname = extension
+         ORDER BY c.relname
+    LOOP
+        IF object.nspname IS NOT NULL THEN
+            EXECUTE format('GRANT USAGE ON SCHEMA %I TO PUBLIC', object.nspname);
+        ELSIF object.proname IS NOT NULL THEN
+            EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, pg_read_all_stats, pg_stat_scan_tables',
+                           object.routine);
+            IF object.grantee IS NOT NULL THEN
+                EXECUTE format('GRANT EXECUTE ON ROUTINE %s TO %s', object.routine, object.grantee);
+            END IF;
+            IF object.is_text THEN
+                EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, pg_temp', object.routine);
+            END IF;
+        ELSIF object.relkind IN ('r', 'v') THEN
+            EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.relation);
+            EXECUTE format('GRANT SELECT ON %s TO %s', object.relation, object.grantee);
+        END IF;
+        IF object.relkind IN ('r', 'S') THEN
+            PERFORM pg_extension_config_dump(object.objid, '');
+        END IF;
+    END LOOP;
+END
+$$;
 
 CREATE FUNCTION @extschema@.ff_grant(role name, what text) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    extension record;
-    command   text;
+    -- the hub is one more, where it is
+    schemas CONSTANT oid[] := ARRAY(SELECT DISTINCT e.extnamespace FROM pg_extension e
+                                     WHERE e.extname ^@ 'fillfactor_advisor');
+    command text;
 BEGIN
-    SELECT e.oid, e.extowner, e.extconfig, n.nspname INTO extension
-      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'fillfactor_advisor';
-    IF NOT pg_has_role(extension.extowner, 'USAGE') THEN
+    IF NOT (SELECT bool_and(pg_has_role(e.extowner, 'USAGE')) FROM pg_extension e
+             WHERE e.extname ^@ 'fillfactor_advisor') THEN
         PERFORM ff_internal.refuse('42501', format('role %I may not grant rights on the extension', current_user), NULL,
                                    format('Ask a superuser to run SELECT ff_grant(%L, %L).', role, what));
     ELSIF role IS NULL OR what IS NULL OR what NOT IN ('reader', 'collector') THEN
@@ -17,7 +72,8 @@ BEGIN
             'Call ff_grant(''role'', ''reader'') or ff_grant(''role'', ''collector'').');
     END IF;
     FOR command IN
-        SELECT format('GRANT USAGE ON SCHEMA %I TO %I', extension.nspname, role)
+        SELECT format('GRANT USAGE ON SCHEMA %s TO %I', string_agg(s::regnamespace::text, ', '), role)
+          FROM unnest(schemas) s
         UNION ALL
         SELECT format('GRANT %I TO %I', g, role)
           FROM unnest(CASE what WHEN 'reader' THEN '{pg_read_all_stats}' ELSE '{pg_monitor}' END::text[]) g
@@ -25,7 +81,8 @@ BEGIN
         UNION ALL
         SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO %I',
                       string_agg(c.oid::regclass::text, ', ' ORDER BY c.relname), role)
-          FROM pg_class c WHERE c.oid = ANY (extension.extconfig) AND c.relkind = 'r' AND what = 'collector'
+          FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig)
+         WHERE e.extname ^@ 'fillfactor_advisor' AND c.relkind = 'r' AND what = 'collector'
         HAVING count(*) > 0
     LOOP
         EXECUTE command;

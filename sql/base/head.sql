@@ -4,20 +4,9 @@
 -- Nothing below can be bound to an operator or function of somebody else's.
 SET LOCAL search_path TO pg_catalog, pg_temp;
 
--- Objects of our names that somebody else made before could be taken for ours.
 DO $$
-DECLARE
-    stranger text;
 BEGIN
-    SELECT p.oid::regprocedure::text INTO stranger
-      FROM pg_proc p JOIN pg_extension e ON e.extnamespace = p.pronamespace
-     WHERE e.extname = 'fillfactor_advisor' AND p.proname ^@ 'ff_' LIMIT 1;
-    IF stranger IS NOT NULL THEN
-        RAISE 'function % is in the way', stranger
-            USING ERRCODE = 'duplicate_function',
-                  DETAIL = 'In the schema of the extension, functions whose names begin with "ff_" must be its own.',
-                  HINT = 'Drop it, or choose another schema: CREATE EXTENSION fillfactor_advisor SCHEMA ...';
-    ELSIF EXISTS (SELECT 1 FROM pg_namespace n WHERE n.nspname = 'ff_internal') THEN
+    IF EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = 'ff_internal') THEN
         RAISE 'schema "ff_internal" already exists'
             USING ERRCODE = 'duplicate_schema',
                   DETAIL = 'The extension makes this schema itself and keeps its tables and inner functions there.',
@@ -29,10 +18,36 @@ $$;
 CREATE SCHEMA ff_internal;
 COMMENT ON SCHEMA ff_internal IS 'Tables and inner functions of the extension fillfactor_advisor.';
 
+-- Objects of our names that somebody else made before could be taken for ours.
+CREATE PROCEDURE ff_internal.refuse_strangers(extension name)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    stranger text;
+BEGIN
+    SELECT p.oid::regprocedure::text INTO stranger
+      FROM pg_proc p JOIN pg_extension e ON e.extnamespace = p.pronamespace
+     WHERE e.extname = extension AND p.proname ^@ 'ff_'
+       AND NOT EXISTS (SELECT FROM pg_depend d JOIN pg_extension o ON o.oid = d.refobjid
+                        WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+                          AND d.refclassid = 'pg_extension'::regclass AND o.extname ^@ 'fillfactor_advisor')
+     LIMIT 1;
+    IF stranger IS NOT NULL THEN
+        RAISE 'function % is in the way', stranger
+            USING ERRCODE = 'duplicate_function',
+                  DETAIL = 'In the schema of the extension, functions whose names begin with "ff_" must be its own.',
+                  HINT = format('Drop it, or choose another schema: CREATE EXTENSION %I SCHEMA ...', extension);
+    END IF;
+END
+$$;
+CALL ff_internal.refuse_strangers('fillfactor_advisor');
+
 -- Makes a table, type or view, and COMMENTs of the comments in its definition: behind or below a column about that,
--- below the first line about the whole. The last piece drops it.
+-- below the first line about the whole.
 CREATE PROCEDURE ff_internal.define(definition text)
 LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     name text[] := regexp_match(definition, 'CREATE (TABLE|TYPE|VIEW) ((?:"[^"]+"|[^\s"])+)');

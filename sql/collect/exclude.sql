@@ -1,13 +1,13 @@
 -- Stage exclude: tables left out.
 
 -- The tables that now match a pattern of ff_exclude(), in words; five by name.
-CREATE FUNCTION ff_internal.fitting(pattern text) RETURNS text
+CREATE FUNCTION ff_internal.tables_matching(pattern text) RETURNS text
 LANGUAGE sql STABLE
 AS $$
     SELECT concat(ff_internal.counted(count(*), 'table'),
                   ': ' || array_to_string((array_agg(f.name ORDER BY f.name))[:5], ', '),
                   CASE WHEN count(*) > 5 THEN ', ...' END)
-      FROM ff_internal.candidate c
+      FROM ff_internal.user_table c
      CROSS JOIN LATERAL (SELECT ff_internal.plain(c.nspname || '.' || c.relname)) f(name)
       JOIN ff_internal.excluded x ON x.pattern = $1 AND c.nspname || '.' || c.relname LIKE x.like_pattern
 $$;
@@ -23,7 +23,7 @@ BEGIN
             'SELECT ff_exclude(''cron.*'').');
     END IF;
     INSERT INTO ff_internal.excluded (pattern, since) VALUES (pattern, now()) ON CONFLICT DO NOTHING;
-    RETURN format('%s leaves out %s', pattern, ff_internal.fitting(pattern));
+    RETURN format('%s leaves out %s', pattern, ff_internal.tables_matching(pattern));
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_exclude(text) IS
@@ -38,7 +38,7 @@ DECLARE
     tables text;
 BEGIN
     PERFORM ff_internal.check_role('collector');
-    tables := ff_internal.fitting(pattern);
+    tables := ff_internal.tables_matching(pattern);
     DELETE FROM ff_internal.excluded x WHERE x.pattern = $1;
     IF NOT FOUND THEN
         PERFORM ff_internal.refuse('42704', 'not excluded: ' || quote_nullable(pattern),

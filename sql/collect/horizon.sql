@@ -1,5 +1,36 @@
 -- Stage collect: which sessions, slots and prepared transactions hold back pruning.
 
+-- What a session's statement does, without any literal of it: its text in pg_stat_statements, where parameters stand
+-- for constants, or else its first word; NULL if that is no command.
+CREATE FUNCTION ff_internal.statement_shown(query text, id bigint) RETURNS text
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    reader CONSTANT text := (SELECT format('%I.pg_stat_statements', n.nspname)
+                               FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+                              WHERE e.extname = 'pg_stat_statements');
+    shown  text;
+    word   CONSTANT text := upper(substring(query FROM '^[\s(]*([A-Za-z]+)'));
+BEGIN
+    IF reader IS NOT NULL AND id IS NOT NULL THEN
+        BEGIN
+            EXECUTE format('SELECT min(s.query) FROM %s(true) s WHERE s.queryid = $1', reader) INTO shown USING id;
+        EXCEPTION WHEN object_not_in_prerequisite_state OR insufficient_privilege THEN
+            shown := NULL;  -- not preloaded, or not ours to read
+        END;
+    END IF;
+    shown := left(regexp_replace(shown, '[[:cntrl:][:space:]]+', ' ', 'g'), 200);
+    -- utility statements before PostgreSQL 16, and entries evicted while they ran, keep their constants
+    IF shown !~ '''|[$][^0-9]|(^|[^$[:alnum:]_])[0-9]' THEN
+        RETURN shown;
+    END IF;
+    RETURN CASE WHEN word = ANY ('{ABORT,ALTER,ANALYZE,BEGIN,CALL,CHECKPOINT,CLOSE,CLUSTER,COMMIT,COPY,CREATE,'
+                                 'DECLARE,DELETE,DO,DROP,END,EXECUTE,EXPLAIN,FETCH,GRANT,INSERT,LOCK,MERGE,MOVE,PREPARE,REFRESH,'
+                                 'REINDEX,RELEASE,RESET,REVOKE,ROLLBACK,SAVEPOINT,SELECT,SET,SHOW,START,TABLE,'
+                                 'TRUNCATE,UPDATE,VACUUM,VALUES,WITH}'::text[]) THEN word END;
+END
+$$;
+
 -- What holds back pruning of this database's tables now; columns as in horizon_history. since: NULL for a slot;
 -- catalog_only: holds back system catalogs only.
 CREATE FUNCTION ff_internal.horizon_holders(
@@ -14,7 +45,7 @@ AS $$
            'pid ' || a.pid, a.usename, a.application_name,
            CASE WHEN w.sender THEN a.backend_start ELSE a.xact_start END,
            greatest(age(a.backend_xmin), age(a.backend_xid))::bigint, false,
-           CASE WHEN NOT w.sender THEN left(regexp_replace(a.query, '[[:cntrl:][:space:]]+', ' ', 'g'), 200) END
+           CASE WHEN NOT w.sender THEN ff_internal.statement_shown(a.query, a.query_id) END
       FROM pg_stat_activity a
      CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender)
      WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL

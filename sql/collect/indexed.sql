@@ -88,6 +88,27 @@ BEGIN ATOMIC
     SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a;
 END;
 
+-- The targets of statements that write a table. part: of what a statement did, this table's; statements that count for
+-- several tables of one name are divided by the updates of each since a time, NULL: all.
+CREATE FUNCTION ff_internal.targets_of(
+    relation oid, since timestamptz, OUT target ff_internal.statement_target, OUT part double precision)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    SELECT t, 1 FROM ff_internal.statement_target t
+     WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation))
+    UNION ALL
+    SELECT t, p.own / p.total
+      FROM pg_class c
+      JOIN ff_internal.statement_target t ON t.relation_name = c.relname AND t.shared
+     CROSS JOIN (SELECT sum(i.updated) FILTER (WHERE r.relid = relation)::double precision, sum(i.updated)
+                   FROM ff_internal.relation r
+                   JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+                  WHERE r.closed_at IS NULL AND (since IS NULL OR i.ended_at > since)
+                    AND r.relname = (SELECT o.relname FROM pg_class o WHERE o.oid = relation)) p(own, total)
+     WHERE c.oid = relation AND p.own > 0;
+END;
+
 -- Returns the UPDATE statements of a table in the history since a time, and the columns that each changes (NULL:
 -- unknown). rows: for an UPDATE in a WITH query those of the whole statement, because its own are unknown.
 CREATE FUNCTION ff_internal.updates_seen(
@@ -96,20 +117,32 @@ CREATE FUNCTION ff_internal.updates_seen(
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-    SELECT t.statement_id, t.how, ff_internal.changed_columns(relation, t.columns), h.*
-      FROM ff_internal.statement_target t
-     CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows), min(n.began_at)
+    SELECT t.statement_id, t.how, ff_internal.changed_columns(relation, t.columns), round(h.calls * o.part::numeric),
+           round(h.rows * o.part::numeric), h.began_at
+      FROM ff_internal.targets_of(relation, since) o
+     CROSS JOIN LATERAL (SELECT (o.target).*) t
+     CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows) AS rows, min(n.began_at) AS began_at
                            FROM ff_internal.statement_history n
                           WHERE n.statement_id = t.statement_id AND n.ended_at > since) h
-     WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation)) AND t.command = 'UPDATE' AND h.calls > 0;
+     WHERE t.command = 'UPDATE' AND h.calls > 0;
 END;
+
+-- Columns that have one value in all rows, as ANALYZE saw it: to set them changes nothing. NULL: none.
+CREATE FUNCTION ff_internal.still_columns(relation oid) RETURNS text[]
+LANGUAGE sql STABLE
+RETURN (SELECT array_agg(s.attname::text ORDER BY s.attname)
+          FROM pg_class c
+          JOIN pg_namespace n ON n.oid = c.relnamespace
+          JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
+         WHERE c.oid = relation AND (s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1));
 
 -- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;
 -- without any such statement all are suspects, the primary key only if it is the only one. share: blocked updates that
--- set its columns, 0 to 1; alone: those that set no other index's.
+-- set its columns, 0 to 1; alone: those that set no other index's; ids, parts: its statements and their share of the
+-- blocked updates. still: all of its columns that are set have one value, while those of other indexes change.
 CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
-               statements text[], columns text[], usage text)
+               ids bigint[], parts double precision[], still boolean, statements text[], columns text[], usage text)
 LANGUAGE sql STABLE ROWS 10
 AS $$
     WITH indexed AS MATERIALIZED (
@@ -123,25 +156,35 @@ AS $$
         SELECT u.statement_id, u.columns, u.calls, CASE WHEN u.how <> 'cte' THEN u.rows END AS rows, s.text
           FROM ff_internal.updates_seen(relation, now() - ff_internal.lookback()) u
           JOIN ff_internal.statement s ON s.statement_id = u.statement_id AND s.closed_at IS NULL
-    ), touching AS MATERIALIZED (
+    ), set AS MATERIALIZED (
         SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::double precision AS weight,
-               count(*) FILTER (WHERE NOT x.summarizing) OVER (PARTITION BY u.statement_id) AS in_the_way,
+               bool_and(x.name = ANY (v.columns)) IS TRUE AS still,
                format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'),
                       coalesce(max(u.rows)::text, 'unknown'),
                       left(regexp_replace(max(u.text), '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
-          FROM indexed x JOIN updating u ON x.name = ANY (u.columns)
+          FROM indexed x
+          JOIN updating u ON x.name = ANY (u.columns)
+         CROSS JOIN (SELECT ff_internal.still_columns(relation) OFFSET 0) v(columns)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id
+    ), touching AS MATERIALIZED (
+        -- where no other index can be the cause, the statistics are too old
+        SELECT t.*, count(*) FILTER (WHERE NOT t.summarizing AND NOT t.harmless)
+                    OVER (PARTITION BY t.statement_id) AS in_the_way
+          FROM (SELECT s.*, s.still AND NOT bool_and(s.still OR s.summarizing) OVER (PARTITION BY s.statement_id)
+                            AS harmless FROM set s) t
     ), found AS (
-        SELECT t.indexrelid, t.summarizing, true AS seen,
-               CASE WHEN t.summarizing THEN 0 ELSE sum(t.weight) / w.weight END AS share,
-               CASE WHEN t.summarizing THEN 0
-                    ELSE coalesce(sum(t.weight) FILTER (WHERE t.in_the_way = 1), 0) / w.weight END AS alone,
+        SELECT t.indexrelid, t.summarizing, true AS seen, coalesce(sum(t.part), 0) AS share,
+               coalesce(sum(t.part) FILTER (WHERE t.in_the_way = 1), 0) AS alone,
+               array_agg(t.statement_id) AS ids, array_agg(coalesce(t.part, 0)) AS parts,
+               bool_and(t.harmless) AS still,
                (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
-          FROM touching t
-         CROSS JOIN (SELECT nullif(sum(o.weight / o.in_the_way), 0) FROM touching o WHERE NOT o.summarizing) w(weight)
-         GROUP BY t.indexrelid, t.summarizing, w.weight
+          FROM (SELECT o.*, CASE WHEN NOT o.summarizing AND NOT o.harmless THEN o.weight / w.weight END AS part
+                  FROM touching o
+                 CROSS JOIN (SELECT nullif(sum(q.weight / q.in_the_way), 0) FROM touching q
+                              WHERE NOT q.summarizing AND NOT q.harmless) w(weight)) t
+         GROUP BY t.indexrelid, t.summarizing
         UNION ALL
-        SELECT x.indexrelid, false, false, c.share, c.share, NULL
+        SELECT x.indexrelid, false, false, c.share, c.share, NULL, NULL, false, NULL
           FROM indexed x
          CROSS JOIN (SELECT CASE WHEN count(DISTINCT o.indexrelid) FILTER (WHERE NOT o.indisprimary) <= 1 THEN 1 END,
                             bool_and(o.indisprimary)
@@ -169,7 +212,7 @@ AS $$
               FROM ff_internal.blocking_indexes($1) b
               JOIN pg_index i USING (indexrelid)
               JOIN pg_class c ON c.oid = b.indexrelid
-             WHERE NOT b.summarizing) s
+             WHERE NOT b.summarizing AND NOT b.still) s
 $$;
 
 -- Whether an index change affected which updates can be HOT: a statement sets a column that was indexed only before or

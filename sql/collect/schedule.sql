@@ -18,22 +18,25 @@ END;
 
 -- The command of a pg_cron job: a DO block that runs action (PL/pgSQL). A job remains after DROP EXTENSION; it then
 -- fails with error 42704 and says how to remove it.
-CREATE FUNCTION ff_internal.job_command(job_name text, action text DEFAULT 'CALL ff_internal.collect()') RETURNS text
+CREATE FUNCTION ff_internal.job_command(
+    job_name text, action text DEFAULT 'CALL ff_internal.collect()', extension text DEFAULT 'fillfactor_advisor')
+RETURNS text
 LANGUAGE sql STABLE
 RETURN format('DO %L', format(
            'BEGIN '
            'IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension '
-           'WHERE extname OPERATOR(pg_catalog.=) ''fillfactor_advisor'') THEN '
-           'RAISE ''extension fillfactor_advisor is gone from this database, its job is left'' '
-           'USING ERRCODE = ''undefined_object'', HINT = %L; '
+           'WHERE extname OPERATOR(pg_catalog.=) %2$L) THEN '
+           'RAISE ''extension %2$s is gone from this database, its job is left'' '
+           'USING ERRCODE = ''undefined_object'', HINT = %1$L; '
            'END IF; '
-           '%s; '
+           '%3$s; '
            'END',
            format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job '
-                  'WHERE jobname = %L AND database = %L;', job_name, current_database()), action));
+                  'WHERE jobname = %L AND database = %L;', job_name, current_database()), extension, action));
 
 -- Error if pg_cron is absent, with a crontab line that calls the public procedure of action.
-CREATE FUNCTION ff_internal.check_cron(schedule text, action text) RETURNS void
+CREATE FUNCTION ff_internal.check_cron(schedule text, action text, extension text DEFAULT 'fillfactor_advisor')
+RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
@@ -49,23 +52,25 @@ BEGIN
                         THEN 'call psql on this database'
                         ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
                        ff_internal.shell_quoted(current_database()),
-                       ff_internal.shell_quoted(replace(action, 'ff_internal.', quote_ident(n.nspname) || '.ff_'))),
-                       '%', E'\\%') END
+                       ff_internal.shell_quoted(replace(action, substring(action, 'ff_\w+[.]'),
+                                                        quote_ident(n.nspname) || '.ff_'))), '%', E'\\%') END
               FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-             WHERE e.extname = 'fillfactor_advisor')));
+             WHERE e.extname = extension)));
     END IF;
 END
 $$;
 
 -- Creates a job for this database. If pg_cron runs from another one: warns and returns the statement to run there.
-CREATE FUNCTION ff_internal.schedule_job(job_name text, schedule text, action text) RETURNS text
+CREATE FUNCTION ff_internal.schedule_job(
+    job_name text, schedule text, action text, extension text DEFAULT 'fillfactor_advisor')
+RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    command CONSTANT text := ff_internal.job_command(job_name, action);
+    command CONSTANT text := ff_internal.job_command(job_name, action, extension);
     here    CONSTANT record := ff_internal.cron();
 BEGIN
-    PERFORM ff_internal.check_cron(schedule, action);
+    PERFORM ff_internal.check_cron(schedule, action, extension);
     IF here.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
             USING HINT = 'Run the returned statement there.';

@@ -39,11 +39,7 @@ CREATE TABLE ff_internal.collection (
     blocks_read     bigint CHECK (blocks_read >= 0), -- blocks of this database read so far
     read_ms         double precision CHECK (read_ms >= 0), -- time for these, milliseconds; NULL: track_io_timing was
         -- off
-    blocks_written  bigint CHECK (blocks_written >= 0), -- blocks of relations written so far by the whole server; NULL
-        -- before PostgreSQL 16
-    write_ms        double precision CHECK (write_ms >= 0), -- time for these, likewise
-    read_us         double precision, -- microseconds to read a block, mean over the lookback; NULL: too few were timed
-    write_us        double precision -- the same for writing; before PostgreSQL 16 by the statements followed
+    read_us         double precision -- microseconds to read a block, mean over the lookback; NULL: too few were timed
 );
 $$);
 CREATE INDEX collection_began_at ON ff_internal.collection (began_at);
@@ -64,6 +60,12 @@ CREATE TYPE ff_internal.counters AS (
 );
 $$);
 
+-- The names of the counters, for statements that copy all: SQL and C name a counter only where they need it.
+CREATE FUNCTION ff_internal.counter_columns() RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
+         WHERE a.attrelid = 'ff_internal.counters'::regclass AND NOT a.attisdropped);
+
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.relation (
     -- A table, followed through renames and restores, as of seen_at, and the baseline of its counters.
@@ -71,14 +73,13 @@ CREATE TABLE ff_internal.relation (
     system_identifier bigint NOT NULL, -- cluster in which relid is valid
     database_oid      oid NOT NULL,  -- database in which relid is valid
     relid             oid NOT NULL,  -- OID of the table
-    created_xid       xid NOT NULL,  -- transaction that created the table, see candidate
+    created_xid       xid NOT NULL,  -- transaction that created the table, see user_table
     nspname           name NOT NULL, -- schema
     relname           name NOT NULL, -- name
     relfilenode       oid NOT NULL,  -- file; a rewrite or TRUNCATE changes it
     reloptions        text[],        -- storage options, as stored
     fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective, percent
     index_oids        oid[],         -- its valid indexes, sorted; NULL: none
-    LIKE ff_internal.counters INCLUDING COMMENTS,
     analyzes          bigint NOT NULL, -- analyzes, manual and automatic
     index_definitions text[],        -- CREATE INDEX statements
     index_keys        bigint[],      -- see index_keys()
@@ -88,8 +89,9 @@ CREATE TABLE ff_internal.relation (
     epoch_id          integer NOT NULL, -- epoch of the baseline
     seen_at           timestamptz NOT NULL, -- when the baseline was written, at the last collection that saw a change
     sampled_at        timestamptz,   -- when its pages were last sampled
-    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0)
+    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0),
         -- rows inserted, updated and deleted since then; all rows after a rewrite
+    LIKE ff_internal.counters INCLUDING COMMENTS
 ) WITH (fillfactor = 80);
 $$);
 CREATE INDEX relation_relid ON ff_internal.relation (relid);
@@ -106,15 +108,17 @@ CREATE TABLE ff_internal.counter_interval (
     rollup      smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: an hour; 2: a day
     fillfactor  smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective at the end, percent
     rewritten   boolean NOT NULL,    -- the table got a new file
-    LIKE ff_internal.counters INCLUDING COMMENTS,
     heap_bytes  bigint CHECK (heap_bytes >= 0), -- size of the main fork at the end, bytes; NULL: unknown
     index_bytes bigint CHECK (index_bytes >= 0), -- size of all indexes at the end, bytes; NULL: unknown
-    CHECK (num_nulls(inserted, updated, hot_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit,
-                     vacuums) = 0),
-    CHECK (least(inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched,
-                 blocks_hit, vacuums) >= 0)
+    LIKE ff_internal.counters INCLUDING COMMENTS
 );
 $$);
+DO $$
+BEGIN
+    EXECUTE format('ALTER TABLE ff_internal.counter_interval ADD CHECK (least(%s) >= 0)',
+                   ff_internal.counter_columns());
+END
+$$;
 CREATE INDEX counter_interval_rel_id_ended_at ON ff_internal.counter_interval (rel_id, ended_at);
 CREATE INDEX counter_interval_rollup_ended_at ON ff_internal.counter_interval (rollup, ended_at);
 CREATE INDEX counter_interval_rewritten ON ff_internal.counter_interval (rel_id, ended_at) WHERE rewritten;
@@ -173,7 +177,7 @@ CREATE TABLE ff_internal.excluded (
 );
 $$);
 
-CREATE VIEW ff_internal.candidate AS
+CREATE VIEW ff_internal.user_table AS
 SELECT c.oid AS relid,
        -- No command updates the pg_depend row that ties a row type to its table, and it is dropped with the table.
        -- ALTER TABLE updates the rows in pg_class and pg_type, GRANT those in pg_attribute, even of system columns.
@@ -197,7 +201,7 @@ SELECT c.oid AS relid,
   LEFT JOIN pg_am am ON am.oid = c.relam
  WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
    AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname NOT IN ('information_schema', 'ff_internal');
-COMMENT ON VIEW ff_internal.candidate IS
+COMMENT ON VIEW ff_internal.user_table IS
 'Tables outside the system schemas. not_examined: why a table is not examined; NULL: it is. created_xid: transaction '
 'that created the table; distinguishes it from a later table with the same OID.';
 
@@ -250,12 +254,14 @@ CREATE TABLE ff_internal.statement_target (
     relid         oid,               -- the table; NULL: see reason
     rel_id        bigint,            -- key in relation; NULL for a partitioned table
     columns       text[],            -- columns that an UPDATE sets, as written
+    shared        boolean NOT NULL DEFAULT false, -- counts for each table of that name: all have these columns
     reason        text,              -- why the table is unknown
     PRIMARY KEY (statement_id, "position"),
     CHECK ((relid IS NULL) = (reason IS NOT NULL))
 );
 $$);
 CREATE INDEX statement_target_relid ON ff_internal.statement_target (relid);
+CREATE INDEX statement_target_shared ON ff_internal.statement_target (relation_name) WHERE shared;
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.statement_counters AS (
@@ -332,7 +338,7 @@ CREATE TABLE ff_internal.horizon_history (
     since         timestamptz NOT NULL, -- start of its transaction; for a slot the first collection that saw it
     last_seen_at  timestamptz NOT NULL, -- last collection that saw it
     xids          bigint NOT NULL,   -- most transactions begun after its snapshot
-    doing         text,              -- its statement when last seen, or the slot's state
+    doing         text,              -- what its statement did when last seen, without literals, or the slot's state
     PRIMARY KEY (holder, since),
     CHECK (kind IN ('transaction', 'idle in transaction', 'prepared transaction', 'replication slot',
                     'standby feedback'))

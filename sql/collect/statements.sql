@@ -105,6 +105,16 @@ BEGIN
 END
 $$;
 
+-- Whether a name without a schema means tables only, several, that all have these columns: one schema per tenant, say.
+CREATE FUNCTION ff_internal.is_shared(schema_name text, relation_name text, columns text[]) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN schema_name IS NULL AND (
+    SELECT count(*) > 1 AND bool_and(c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND NOT EXISTS (
+               SELECT FROM unnest(columns) n(name)
+                WHERE NOT EXISTS (SELECT FROM pg_attribute a
+                                   WHERE a.attrelid = c.oid AND a.attname = n.name AND NOT a.attisdropped)))
+      FROM pg_class c WHERE c.relname = relation_name AND c.relkind IN ('r', 'p', 'v', 'm', 'f'));
+
 -- Parses one new statement and records what it writes.
 CREATE FUNCTION ff_internal.add_statement(
     queryid bigint, toplevel boolean, query text, snapshot_at timestamptz) RETURNS void
@@ -112,6 +122,7 @@ LANGUAGE sql VOLATILE
 AS $$
     WITH target AS MATERIALIZED (
         SELECT p.command, p.how, p.relation_name, p.columns, p.reason AS unread, m.relid, m.reason,
+               m.relid IS NULL AND ff_internal.is_shared(p.schema_name, p.relation_name, p.columns) AS shared,
                row_number() OVER () AS place
           FROM ff_internal.parse_statement(query) p
          CROSS JOIN LATERAL ff_internal.resolve(p.schema_name, p.relation_name) m
@@ -119,7 +130,8 @@ AS $$
          LIMIT 32767            -- smallint, the type of position; no statement has that many targets
     ), statement AS (
         INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, reason, opened_at)
-        SELECT $1, $2, CASE WHEN count(t.relid) > 0 THEN 'write' WHEN count(*) > 0 THEN 'unattributed' ELSE 'other' END,
+        SELECT $1, $2, CASE WHEN bool_or(t.relid IS NOT NULL OR t.shared) THEN 'write'
+                           WHEN count(*) > 0 THEN 'unattributed' ELSE 'other' END,
                CASE WHEN count(*) > 0 THEN left(query, 4000) END, octet_length(query), max(t.unread), snapshot_at
           FROM target t
         RETURNING statement_id
@@ -127,7 +139,7 @@ AS $$
     INSERT INTO ff_internal.statement_target
     SELECT s.statement_id, t.place, t.command, t.how, t.relation_name, t.relid,
            (SELECT max(r.rel_id) FROM ff_internal.relation r WHERE r.relid = t.relid AND r.closed_at IS NULL),
-           t.columns, t.reason
+           t.columns, t.shared, t.reason
       FROM target t, statement s WHERE t.unread IS NULL
 $$;
 
@@ -396,6 +408,7 @@ AS $$
                   WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()) p
      CROSS JOIN LATERAL (SELECT CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows END AS rows) r
      WHERE $1 IS NULL OR c.oid IN (SELECT * FROM ff_internal.with_ancestors($1))
+        OR t.shared AND t.relation_name = (SELECT o.relname FROM pg_class o WHERE o.oid = $1)
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.reason
       FROM ff_internal.statements_missing() m(reason)
@@ -403,8 +416,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
 'The statements that write a table, over fillfactor_advisor.lookback, one row per table and command. relation: NULL '
-'if unknown, see reason. how: position in the statement (top, on_conflict, merge, cte). columns: those an UPDATE '
-'sets. rows: NULL for the targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution time, '
+'if unknown or one of several, see reason. how: position in the statement (top, on_conflict, merge, cte). '
+'columns: those an UPDATE sets. rows: NULL for the targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution time, '
 'milliseconds. blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. statement_id: key of its '
 'history. queryid: as in pg_stat_statements. query: the first 4000 characters. reason: why the table is unknown, or, '
 'in a separate row, why statements are missing.';

@@ -3,9 +3,7 @@
 -- The window: src/collect/window.c.
 
 CREATE FUNCTION ff_internal.window_add(
-    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, inserted bigint, updated bigint,
-    hot_updated bigint, newpage_updated bigint, seq_scans bigint, index_scans bigint, blocks_fetched bigint)
-RETURNS internal
+    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, counts bigint[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_add';
 
@@ -13,10 +11,10 @@ CREATE FUNCTION ff_internal.window_sum(state internal) RETURNS ff_internal.table
 LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_sum';
 
--- Sums of the intervals of one table; fresh: the interval is after the last change of fillfactor or indexes.
+-- Sums of the intervals of one table; fresh: the interval is after the last change of fillfactor or indexes; counts:
+-- those of table_window, in its order.
 CREATE AGGREGATE ff_internal.window_of(
-    fresh boolean, began_at timestamptz, ended_at timestamptz, inserted bigint, updated bigint, hot_updated bigint,
-    newpage_updated bigint, seq_scans bigint, index_scans bigint, blocks_fetched bigint)
+    fresh boolean, began_at timestamptz, ended_at timestamptz, counts bigint[])
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
 -- Returns the sums of a table's intervals in the lookback, or of every table's (id NULL), in one pass.
@@ -40,13 +38,85 @@ BEGIN
     SELECT i.rel_id,
            ff_internal.window_of(
                x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
-               i.began_at, i.ended_at, i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.seq_scans,
-               i.index_scans, i.blocks_fetched)
+               i.began_at, i.ended_at, ARRAY[i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.seq_scans,
+                                             i.index_scans, i.blocks_fetched])
       FROM ff_internal.counter_interval i
       LEFT JOIN x ON x.rel_id = i.rel_id
      WHERE i.ended_at >= since AND (id IS NULL OR i.rel_id = id)
      GROUP BY i.rel_id;
 END
+$$;
+
+-- Splits updates by why they were not HOT, see ff_fit_split(). newpage is NULL before PostgreSQL 16: then old versions
+-- in the pages decide, and by_statements, the share that set an indexed column. Returns shares of all updates, 0 to 1,
+-- NULL if unknown:
+-- newpage: went to another page;
+-- eligible: HOT share of those that stayed, or what the statements say;
+-- recoverable: newpage x eligible, which room could make HOT;
+-- blocked: all other non-HOT updates;
+-- kept: kept from being HOT by an index, with or without room;
+-- kept_with_room: of these, those with room. Without evidence, the last two are all non-HOT updates.
+CREATE FUNCTION ff_internal.split_updates(
+    updated double precision, hot double precision, newpage double precision,
+    seen_same_page double precision, seen_newpage double precision,
+    by_statements double precision DEFAULT NULL, seen_hot double precision DEFAULT NULL,
+    OUT newpage_share double precision, OUT blocked_share double precision,
+    OUT eligible_share double precision, OUT recoverable_share double precision,
+    OUT kept_share double precision, OUT kept_with_room double precision)
+AS 'MODULE_PATHNAME', 'ff_split_updates'
+LANGUAGE c IMMUTABLE PARALLEL SAFE;
+
+-- A threshold of the decision by its name, see src/model/thresholds.h. Error 42704: there is none.
+CREATE FUNCTION ff_internal.threshold(name text) RETURNS double precision
+AS 'MODULE_PATHNAME', 'ff_threshold'
+LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
+
+-- Share (0 to 1) of the rows updated since began_at whose statement sets an indexed column. If the statements explain
+-- less than 90 % of the updates, or the columns of one are unknown: 0 if only the primary key is indexed and
+-- mostly_hot (most updates are HOT and no page shows otherwise), else NULL.
+CREATE FUNCTION ff_internal.indexed_share(relation regclass, began_at timestamptz, updated bigint, mostly_hot boolean)
+RETURNS double precision
+LANGUAGE sql STABLE
+AS $$
+    SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= 0.9 * updated
+                THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && (SELECT ff_internal.indexed_columns($1))),
+                              0) / sum(s.rows)::double precision
+                -- keys hardly ever change, and neither pages nor counters show that they did
+                WHEN mostly_hot
+                     AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+                                      WHERE i.indrelid = $1 AND i.indislive AND NOT i.indisprimary
+                                        AND NOT ff_internal.summarizing(c.relam))
+                THEN 0 END
+      FROM ff_internal.updates_seen($1, began_at) s
+     WHERE s.rows > 0
+$$;
+
+-- Says what a recorded holder of the visibility horizon cost a table (rel_id) since a time; NULL: nothing. Either its
+-- HOT share fell from 90 % or more by more than 10 points meanwhile, or most versions in its pages wait for a snapshot.
+CREATE FUNCTION ff_internal.held_back(id bigint, since timestamptz, sampled timestamptz) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT CASE
+           WHEN c.free >= 100 AND c.free_hot >= 0.9 * c.free AND c.held_hot / c.held < c.free_hot / c.free - 0.1
+           THEN format('%s of its updates were HOT while an old snapshot was held, %s otherwise',
+                       ff_internal.percent(100 * c.held_hot / c.held), ff_internal.percent(100 * c.free_hot / c.free))
+           WHEN c.held >= c.free
+           THEN (SELECT format('%s old row versions wait for a snapshot to end (live rows: %s)',
+                               round(s.recently_dead_rows::numeric), round(s.live_rows::numeric))
+                   FROM ff_internal.page_sample s
+                  WHERE s.rel_id = id AND s.sampled_at = sampled AND s.recently_dead_rows > 0.3 * s.live_rows
+                    AND s.recently_dead_rows > 0.8 * s.dead_rows LIMIT 1) END
+      FROM (SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0)::float8 AS held,
+                   sum(i.hot_updated) FILTER (WHERE o.held) AS held_hot,
+                   coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0)::float8 AS free,
+                   sum(i.hot_updated) FILTER (WHERE NOT o.held) AS free_hot
+              FROM ff_internal.counter_interval i
+             CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM ff_internal.horizon_history h
+                                                 WHERE h.since < i.ended_at
+                                                   AND h.last_seen_at > i.began_at) AS held) o
+             WHERE i.rel_id = id AND i.began_at >= held_back.since
+               AND EXISTS (SELECT FROM ff_internal.horizon_history h WHERE h.last_seen_at > held_back.since)) c
+     WHERE c.held > 0
 $$;
 
 -- Returns everything observed, one row per table, examined or not.
@@ -60,7 +130,7 @@ AS $$
     WITH examined AS MATERIALIZED (
         SELECT c.*, r.rel_id, r.opened_at, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
                ff_internal.effective_fillfactor(c.reloptions) AS fillfactor
-          FROM ff_internal.candidate c
+          FROM ff_internal.user_table c
          CROSS JOIN ff_internal.server() o
           LEFT JOIN LATERAL (
                 -- after a restore, OIDs mean nothing until a collection has matched the tables
@@ -80,33 +150,49 @@ AS $$
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.not_examined, e.fillfactor, e.reloptions,
            l.at, extract(epoch FROM l.at - l.since)::double precision,
+           n.began_at, n.intervals, n.inserted, n.updated, n.hot_updated, n.newpage_updated, n.seq_scans,
+           n.index_scans, n.blocks_fetched, n.cycles,
            extract(epoch FROM l.at - greatest(l.since, h.changed_at))::double precision,
-           n.counters,
-           -- no collection has seen this change yet, so its effect is unknown
-           CASE WHEN e.fillfactor = e.known_fillfactor THEN n.since_change END,
-           CASE WHEN e.fillfactor = e.known_fillfactor THEN n.recent END,
+           f.since_began_at, f.since_updated, f.since_hot_updated, f.since_seq_scans, f.since_index_scans,
+           f.since_blocks_fetched, f.recent_updated, f.recent_hot_updated, f.recent_newpage_updated,
            c.counts_lost, c.open_writers, z.heap_bytes, z.index_bytes, z.toast_bytes, x.indexes::integer,
            c.ram, (z.heap_bytes + z.index_bytes) / nullif(c.ram, 0)::double precision,
            (SELECT p.sqlstate || ' ' || p.message FROM ff_internal.problem p WHERE p.rel_id = e.rel_id),
-           v.superseded_hot, v.superseded_same_page, v.superseded_newpage, p.sample
+           p.sampled_at, p.blocks, p.live_rows, p.rows_per_page, p.inserted_width, p.updated_width,
+           p.update_group_rows, v.hot, v.same_page, v.newpage,
+           y.indexed, f.recent_hot_updated / nullif(f.recent_updated, 0)::double precision, s.newpage_share,
+           s.blocked_share, s.recoverable_share, s.kept_share, s.kept_with_room,
+           CASE WHEN s.recoverable_share >= ff_internal.threshold('LACKING')
+                THEN ff_internal.held_back(e.rel_id, f.since_began_at, p.sampled_at) END
       FROM examined e
       FULL JOIN counted n ON n.rel_id = e.rel_id
      CROSS JOIN collections c
      -- an interrupted collection leaves intervals, but has no row
-     CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at) AS at, coalesce((n.counters).began_at,
+     CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at) AS at, coalesce(n.began_at,
                                 CASE WHEN e.rel_id IS NOT NULL
                                      THEN greatest(e.opened_at, now() - ff_internal.lookback()) END) AS since) l
+      -- no collection has seen this change yet, so its effect is unknown
+      LEFT JOIN LATERAL (SELECT n.* WHERE e.fillfactor = e.known_fillfactor) f ON true
       LEFT JOIN LATERAL ff_internal.sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
      CROSS JOIN LATERAL (SELECT count(*) AS indexes FROM pg_index o WHERE o.indrelid = e.relid AND o.indisvalid) x
-      LEFT JOIN LATERAL (SELECT s AS sample FROM ff_internal.page_sample s
+      LEFT JOIN LATERAL (SELECT s.* FROM ff_internal.page_sample s
                           WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
       LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h
                           WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
-      LEFT JOIN LATERAL (SELECT (p.sample).superseded_hot, (p.sample).superseded_same_page,
-                                (p.sample).superseded_newpage
-                          WHERE (p.sample).fillfactor = e.fillfactor
-                            AND (p.sample).sampled_at >= coalesce(h.samples_from, '-infinity')) v ON true
+      LEFT JOIN LATERAL (SELECT p.superseded_hot AS hot, p.superseded_same_page AS same_page,
+                                p.superseded_newpage AS newpage
+                          WHERE p.fillfactor = e.fillfactor
+                            AND p.sampled_at >= coalesce(h.samples_from, '-infinity')) v ON true
+     -- what the statements say of indexed columns, only if it matters; OFFSET: evaluated once
+     CROSS JOIN LATERAL (SELECT CASE WHEN f.recent_hot_updated < ff_internal.threshold('NEARLY_ALL') * f.recent_updated
+                                     THEN ff_internal.indexed_share(e.relid, n.began_at, n.updated,
+                                              coalesce(v.same_page, 0) = 0
+                                              AND f.recent_hot_updated >= 0.5 * f.recent_updated) END
+                        OFFSET 0) y(indexed)
+      LEFT JOIN LATERAL ff_internal.split_updates(f.recent_updated, f.recent_hot_updated, f.recent_newpage_updated,
+                                                  v.same_page, v.newpage, y.indexed, v.hot) s
+             ON f.recent_updated > 0
      -- IS NOT NULL would let the planner make the full join a left join
      WHERE coalesce(e.relid, 0::oid) <> 0::oid
 $$;
@@ -114,23 +200,4 @@ $$;
 -- Updates per second, as shown by ff_advise(); NULL if no time was watched.
 CREATE FUNCTION ff_internal.updates_per_s(e ff_internal.table_evidence) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (e.counters).updated / nullif(e.window_s, 0);
-
--- Share (0 to 1) of the updated rows whose statement sets an indexed column. If the statements explain less than 90 %
--- of the updates, or the columns of one are unknown: 0 if only the primary key is indexed, most updates are HOT and no
--- page shows otherwise, else NULL.
-CREATE FUNCTION ff_internal.indexed_share(e ff_internal.table_evidence) RETURNS double precision
-LANGUAGE sql STABLE
-AS $$
-    SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= 0.9 * (e.counters).updated
-                THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && (SELECT ff_internal.indexed_columns(e.relation))),
-                              0) / sum(s.rows)::double precision
-                -- keys hardly ever change, and neither pages nor counters show that they did
-                WHEN coalesce(e.seen_same_page, 0) = 0 AND (e.recent).hot_updated >= 0.5 * (e.recent).updated
-                     AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-                                      WHERE i.indrelid = e.relation AND i.indislive AND NOT i.indisprimary
-                                        AND NOT ff_internal.summarizing(c.relam))
-                THEN 0 END
-      FROM ff_internal.updates_seen(e.relation, (e.counters).began_at) s
-     WHERE s.rows > 0
-$$;
+RETURN e.updated / nullif(e.window_s, 0);

@@ -1,60 +1,91 @@
 -- Types of stage evidence.
 
 CALL ff_internal.define($$
-CREATE TYPE ff_internal.window_counters AS (
-    -- Sums of some intervals of one table.
-    began_at        timestamptz,     -- start of the first interval; NULL: none
-    intervals       bigint,          -- number of intervals; after two hours those of an hour count as one, after two
-        -- days those of a day
-    inserted        bigint,          -- rows inserted
-    updated         bigint,          -- rows updated
-    hot_updated     bigint,          -- rows HOT updated
-    newpage_updated bigint,          -- rows updated whose new version went to another page; NULL before PostgreSQL 16
-    seq_scans       bigint,          -- sequential scans begun
-    index_scans     bigint,          -- index scans begun
-    blocks_fetched  bigint,          -- heap pages requested
-    cycles          double precision -- hours (days, before the last two) that the updates were spread over: the square
-        -- of their sum divided by the sum of their squares; NULL without updates
-);
-$$);
-
-CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_window AS (
-    -- A table's history over the last days.
-    counters     ff_internal.window_counters, -- fillfactor_advisor.lookback
-    since_change ff_internal.window_counters, -- the part since the last change of fillfactor or indexes
-    recent       ff_internal.window_counters -- the newest part of that with a third of its updates; all if it has none
+    -- Sums of a table's intervals in fillfactor_advisor.lookback. since_: the part since the last change of fillfactor
+    -- or indexes; recent_: the newest part of that with a third of its updates, all of it without updates.
+    began_at               timestamptz, -- start of the first interval
+    intervals              bigint,   -- number of intervals; after two hours those of an hour count as one, after two
+        -- days those of a day
+    inserted               bigint,   -- rows inserted
+    updated                bigint,   -- rows updated
+    hot_updated            bigint,   -- rows HOT updated
+    newpage_updated        bigint,   -- rows updated whose new version went to another page; NULL before PostgreSQL 16
+    seq_scans              bigint,   -- sequential scans begun
+    index_scans            bigint,   -- index scans begun
+    blocks_fetched         bigint,   -- heap pages requested
+    cycles                 double precision, -- hours (days, before the last two) that the updates were spread over: the
+        -- square of their sum divided by the sum of their squares; NULL without updates
+    since_began_at         timestamptz, -- start of its first interval; NULL: none
+    since_updated          bigint,   -- as above
+    since_hot_updated      bigint,   -- as above
+    since_seq_scans        bigint,   -- as above
+    since_index_scans      bigint,   -- as above
+    since_blocks_fetched   bigint,   -- as above
+    recent_updated         bigint,   -- as above
+    recent_hot_updated     bigint,   -- as above
+    recent_newpage_updated bigint    -- as above
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_evidence AS (
     -- Everything observed of a table.
-    relation       regclass,         -- the table
-    rel_id         bigint,           -- key of its history; NULL: never collected
-    nspname        name,             -- schema
-    relname        name,             -- name
-    not_examined   text,             -- why it is not examined; NULL: it is
-    fillfactor     integer,          -- effective fillfactor now, percent
-    reloptions     text[],           -- its storage options now, as stored
-    snapshot_at    timestamptz,      -- when its counters were last read
-    window_s       double precision, -- seconds watched in the window; NULL: never collected
-    since_change_s double precision, -- seconds of these since the last change of fillfactor or indexes
-    counters       ff_internal.window_counters, -- as in table_window; NULL: nothing was written
-    since_change   ff_internal.window_counters, -- the same
-    recent         ff_internal.window_counters, -- the same
-    counts_lost    boolean,          -- track_counts was off in a collection of the window
-    open_writers   integer,          -- sessions whose updates were not counted yet at the last collection
-    heap_bytes     bigint,           -- size of the main fork now; NULL: unknown
-    index_bytes    bigint,           -- size of all indexes now; NULL: unknown
-    toast_bytes    bigint,           -- size of the TOAST table now; NULL: unknown
-    indexes        integer,          -- valid indexes
-    ram_bytes      bigint,           -- memory that may hold the table, see ff_memory()
-    ram_ratio      double precision, -- (heap_bytes + index_bytes) / ram_bytes
-    problem        text,             -- SQLSTATE and message if the last sample failed
-    seen_hot       double precision, -- superseded_hot of the sample; NULL: sampled before the last change
-    seen_same_page double precision, -- superseded_same_page, likewise
-    seen_newpage   double precision, -- superseded_newpage, likewise
-    sample         ff_internal.page_sample -- the last sample of its pages; NULL: never sampled
+    relation             regclass,   -- the table
+    rel_id               bigint,     -- key of its history; NULL: never collected
+    nspname              name,       -- schema
+    relname              name,       -- name
+    not_examined         text,       -- why it is not examined; NULL: it is
+    fillfactor           integer,    -- effective fillfactor now, percent
+    reloptions           text[],     -- its storage options now, as stored
+    snapshot_at          timestamptz, -- when its counters were last read
+    window_s             double precision, -- seconds watched in the window; NULL: never collected
+    began_at             timestamptz, -- as in table_window, to recent_newpage_updated; NULL: nothing was written
+    intervals            bigint,     -- as there
+    inserted             bigint,     -- as there
+    updated              bigint,     -- as there
+    hot_updated          bigint,     -- as there
+    newpage_updated      bigint,     -- as there
+    seq_scans            bigint,     -- as there
+    index_scans          bigint,     -- as there
+    blocks_fetched       bigint,     -- as there
+    cycles               double precision, -- as there
+    since_change_s       double precision, -- seconds watched since the last change of fillfactor or indexes
+    since_began_at       timestamptz, -- as there, to recent_newpage_updated; NULL: no collection saw the change yet
+    since_updated        bigint,     -- as there
+    since_hot_updated    bigint,     -- as there
+    since_seq_scans      bigint,     -- as there
+    since_index_scans    bigint,     -- as there
+    since_blocks_fetched bigint,     -- as there
+    recent_updated       bigint,     -- as there
+    recent_hot_updated   bigint,     -- as there
+    recent_newpage_updated bigint,   -- as there
+    counts_lost          boolean,    -- track_counts was off in a collection of the window
+    open_writers         integer,    -- sessions whose updates were not counted yet at the last collection
+    heap_bytes           bigint,     -- size of the main fork now; NULL: unknown
+    index_bytes          bigint,     -- size of all indexes now; NULL: unknown
+    toast_bytes          bigint,     -- size of the TOAST table now; NULL: unknown
+    indexes              integer,    -- valid indexes
+    ram_bytes            bigint,     -- memory that may hold the table, see ff_memory()
+    ram_ratio            double precision, -- (heap_bytes + index_bytes) / ram_bytes
+    problem              text,       -- SQLSTATE and message if the last sample failed
+    sampled_at           timestamptz, -- key of its last page sample; NULL: never sampled
+    blocks               bigint,     -- as in page_sample, to update_group_rows
+    live_rows            double precision, -- as there
+    rows_per_page        real,       -- as there
+    inserted_width       real,       -- as there
+    updated_width        real,       -- as there
+    update_group_rows    real,       -- as there
+    seen_hot             double precision, -- superseded_hot of the sample; NULL: sampled before the last change
+    seen_same_page       double precision, -- superseded_same_page, likewise
+    seen_newpage         double precision, -- superseded_newpage, likewise
+    indexed_share        double precision, -- see indexed_share(); NULL: unknown, or nearly all recent updates were HOT
+    hot_share            double precision, -- HOT share of the recent updates, 0 to 1
+    newpage_share        double precision, -- as split_updates() says of the recent updates, to kept_with_room
+    blocked_share        double precision, -- as there
+    recoverable_share    double precision, -- as there
+    kept_share           double precision, -- as there
+    kept_with_room       double precision, -- as there
+    held_back            text        -- what an old snapshot cost, in words, if updates lack room; NULL: nothing
 );
 $$);

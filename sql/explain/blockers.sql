@@ -57,44 +57,92 @@ CREATE TYPE ff_internal.blocker AS (
     relid oid, indexrelid oid, summarizing boolean, seen boolean, statements text[], columns text[], usage text,
     rate double precision, kept_by double precision, kept_alone double precision, won double precision,
     entries double precision, scans bigint, since timestamptz, needed text, watched boolean, room_known boolean,
-    roomless boolean
+    roomless boolean, still boolean, free boolean, place bigint, won_together double precision, together text,
+    won_by_all double precision
 );
 COMMENT ON TYPE ff_internal.blocker IS
 'An index that keeps updates from being HOT, see blocking_indexes(). Updates per second: all (rate), blocked by it '
 '(kept_by), by it alone (kept_alone), HOT without it (won); entries: index entries per second saved without it; '
 'since: start of counting its scans; watched: 7 days ago; room_known: whether they lacked room is known; '
-'roomless: some did.';
+'roomless: some did; still: no value that it holds changes; free: nothing needs it; place: order in which to drop; '
+'won_together: HOT without it and all before it; together, won_by_all: all that are in the way, and HOT without them.';
 
 -- Returns at most so many indexes that keep a table's updates from being HOT; NULL: all.
-CREATE FUNCTION ff_internal.blockers(d ff_internal.diagnosis, most bigint DEFAULT NULL)
+CREATE FUNCTION ff_internal.blockers(e ff_internal.table_evidence, most bigint DEFAULT NULL)
 RETURNS SETOF ff_internal.blocker
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-    SELECT e.relation, x.indexrelid, x.summarizing, x.seen, x.statements, x.columns, x.usage, r.rate,
-           d.kept_share * r.rate * x.share, d.kept_share * r.rate * x.alone, w.won,
+    WITH known AS (
+        SELECT e.relation, e.indexes, x.*, r.rate, s.scans, f.since, n.needed, w.watched,
+               n.needed IS NULL AND NOT x.summarizing AND NOT x.still
+               AND (NOT i.indisvalid OR s.scans = 0 AND w.watched) AS free
+          FROM ff_internal.updates_per_s(e) r(rate)
+         CROSS JOIN LATERAL (SELECT o.* FROM ff_internal.blocking_indexes(e.relation) o
+                              ORDER BY o.summarizing, o.still, o.alone DESC NULLS LAST, o.share DESC NULLS LAST,
+                                       o.indexrelid
+                              LIMIT most) x
+          JOIN pg_index i ON i.indexrelid = x.indexrelid
+         CROSS JOIN LATERAL ff_internal.scans_counted_since(x.indexrelid) f(since)
+         CROSS JOIN LATERAL ff_internal.index_needed(x.indexrelid) n(needed)
+         CROSS JOIN LATERAL pg_stat_get_numscans(x.indexrelid) s(scans)
+         CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
+         WHERE e.not_examined IS NULL AND e.kept_share >= 0.01
+    ), placed AS (
+        SELECT k.*, row_number() OVER (ORDER BY k.summarizing, k.still, k.free AND k.seen DESC,
+                                                k.alone DESC NULLS LAST, k.share DESC NULLS LAST,
+                                                k.needed IS NOT NULL, k.indexrelid) AS place FROM known k
+    ), last AS (
+        -- an update becomes HOT with the last index that is in its way
+        SELECT max(p.place) AS place, max(q.part) AS part
+          FROM placed p CROSS JOIN LATERAL unnest(p.ids, p.parts) q(id, part)
+         WHERE NOT p.summarizing AND NOT p.still GROUP BY q.id
+    )
+    SELECT p.relation, p.indexrelid, p.summarizing, p.seen, p.statements, p.columns, p.usage, p.rate,
+           e.kept_share * p.rate * p.share, e.kept_share * p.rate * p.alone, w.won,
            -- an update that becomes HOT saves an entry in every index, any other non-HOT update the one in this index
-           CASE WHEN x.summarizing THEN 0
-                ELSE w.won * e.indexes + greatest((1 - d.hot_share) * r.rate - w.won, 0) END,
-           pg_stat_get_numscans(x.indexrelid), f.since, ff_internal.index_needed(x.indexrelid),
-           coalesce(f.since <= now() - interval '7 days', false), d.newpage_share IS NOT NULL,
-           d.kept_with_room < 0.99 * d.kept_share
-      FROM unnest(ARRAY[d.evidence]) e
-     CROSS JOIN LATERAL ff_internal.updates_per_s(e) r(rate)
-     CROSS JOIN LATERAL (SELECT o.* FROM ff_internal.blocking_indexes(e.relation) o
-                          ORDER BY o.summarizing, o.alone DESC NULLS LAST, o.share DESC NULLS LAST, o.indexrelid
-                          LIMIT most) x
-     CROSS JOIN LATERAL (SELECT d.kept_with_room * r.rate * x.alone) w(won)
-     CROSS JOIN LATERAL ff_internal.scans_counted_since(x.indexrelid) f(since)
-     WHERE e.not_examined IS NULL AND d.kept_share >= 0.01;
+           CASE WHEN p.summarizing THEN 0
+                ELSE w.won * p.indexes + greatest((1 - e.hot_share) * p.rate - w.won, 0) END,
+           p.scans, p.since, p.needed, p.watched, e.newpage_share IS NOT NULL,
+           e.kept_with_room < 0.99 * e.kept_share, p.still, p.free, p.place,
+           CASE WHEN NOT p.seen THEN w.won WHEN NOT p.summarizing AND NOT p.still
+                THEN e.kept_with_room * p.rate * coalesce((SELECT sum(l.part) FROM last l
+                                                            WHERE l.place <= p.place), 0) END,
+           (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY o.place) FILTER (WHERE o.place <= 5)
+                   || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
+              FROM placed o JOIN pg_class c ON c.oid = o.indexrelid WHERE NOT o.summarizing AND NOT o.still),
+           e.kept_with_room * p.rate * (SELECT sum(l.part) FROM last l)
+      FROM placed p
+     CROSS JOIN LATERAL (SELECT e.kept_with_room * p.rate * p.alone) w(won);
 END;
 
--- Says why an index is listed, and what could be done about it. free: nothing needs it.
-CREATE FUNCTION ff_internal.blocker_words(b ff_internal.blocker, OUT reason text, OUT suggestion text, OUT free boolean)
+-- A rate, per second, in words: per day if it is small.
+CREATE FUNCTION ff_internal.rate_words(per_s double precision) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN per_s >= 1 THEN round(per_s::numeric, 1) || ' per second'
+            ELSE round((86400 * per_s)::numeric) || ' per day' END;
+
+-- The key columns of a plain index that are not set, to narrow it to; NULL: none, or the first one is set.
+CREATE FUNCTION ff_internal.narrowed_key(index oid, set_columns text[]) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT CASE WHEN bool_or(k.n = 1 AND a.attname::text <> ALL (set_columns))
+                         AND bool_or(a.attname = ANY (set_columns))
+                    THEN string_agg(quote_ident(a.attname), ', ' ORDER BY k.n)
+                         FILTER (WHERE a.attname::text <> ALL (set_columns)) END
+          FROM pg_index i
+         CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, n)
+          JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+         WHERE i.indexrelid = index AND k.n <= i.indnkeyatts AND i.indexprs IS NULL);
+
+-- Says why an index is listed, and what could be done about it.
+CREATE FUNCTION ff_internal.blocker_words(b ff_internal.blocker, OUT reason text, OUT suggestion text)
 LANGUAGE sql STABLE
 AS $$
     SELECT CASE
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
+           WHEN b.still
+           THEN format('%s is set, but has the same value in all rows: it keeps no update from being HOT, another '
+                       'index does', n.columns)
            WHEN NOT b.seen AND EXISTS (SELECT FROM ff_internal.statement_target t WHERE t.command = 'UPDATE'
                                        AND t.relid IN (SELECT * FROM ff_internal.with_ancestors(b.relid)))
            THEN 'updates were not HOT, but no statement seen sets an indexed column: look for functions, triggers and '
@@ -105,15 +153,17 @@ AS $$
                        ': ' || (SELECT s.reason FROM ff_internal.statement_snapshot s
                                  ORDER BY s.collection_id DESC LIMIT 1))
            ELSE concat(
-                format('about %s of %s updates per second could not be HOT, because they set %s',
-                       round(b.kept_by::numeric, 1), round(b.rate::numeric, 1), n.columns),
+                format('about %s of the updates (%s) could not be HOT, because they set %s',
+                       ff_internal.percent(100 * b.kept_by / b.rate), ff_internal.rate_words(b.kept_by), n.columns),
                 CASE WHEN b.kept_alone < 0.99 * b.kept_by
-                     THEN format('; %s of them for this index alone', round(b.kept_alone::numeric, 1)) END,
+                     THEN format('; without this index alone %s of the updates would be HOT, without %s together %s',
+                                 ff_internal.percent(100 * b.won / b.rate), b.together,
+                                 ff_internal.percent(100 * b.won_by_all / b.rate)) END,
                 CASE WHEN b.roomless
                      THEN '; they left their page as well: to be HOT they would need room in it, too' END,
                 CASE WHEN NOT b.room_known THEN ' (at most: how many lacked room is not known)' END) END,
            CASE
-           WHEN b.summarizing THEN 'nothing to do'
+           WHEN b.summarizing OR b.still THEN 'nothing to do here'
            WHEN b.needed IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', b.needed, n.columns)
            WHEN NOT i.indisvalid
            THEN 'invalid, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work now'
@@ -121,6 +171,9 @@ AS $$
            THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either',
                        to_char(b.since, 'YYYY-MM-DD HH24:MI'))
                 || CASE WHEN i.indexprs IS NULL THEN '' ELSE '; CREATE STATISTICS keeps those on its expressions' END
+           WHEN m.amname = 'brin' THEN 'from PostgreSQL 16 on these updates are HOT'
+           WHEN b.usage = 'key' AND NOT i.indisunique AND r.columns IS NOT NULL
+           THEN format('narrow it to (%s): only the columns behind these change', r.columns)
            WHEN b.scans = 0
            THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before 7 days '
                        'without one', ff_internal.span(greatest(extract(epoch FROM now() - b.since), 0)::float8))
@@ -128,9 +181,11 @@ AS $$
            THEN 'the column is only carried along (INCLUDE): without it, these updates can be HOT'
            WHEN b.usage = 'predicate'
            THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
-           ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END,
-           b.needed IS NULL AND NOT b.summarizing AND (NOT i.indisvalid OR b.scans = 0 AND b.watched)
+           ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END
       FROM pg_index i
+      JOIN pg_class c ON c.oid = i.indexrelid
+      JOIN pg_am m ON m.oid = c.relam
+     CROSS JOIN LATERAL ff_internal.narrowed_key(i.indexrelid, b.columns) r(columns)
      CROSS JOIN (SELECT array_to_string(b.columns, ', ')) n(columns)
      WHERE i.indexrelid = b.indexrelid
 $$;
@@ -138,20 +193,22 @@ $$;
 CREATE FUNCTION @extschema@.ff_blockers(relation regclass DEFAULT NULL)
 RETURNS TABLE (
     relation regclass, index regclass, columns text[], usage text, blocked_per_s real, won_hot_per_s real,
-    won_wal_per_s bigint, won_cpu_ms_per_s real, scans bigint, scans_since timestamptz, index_bytes bigint,
-    needed_for text, summarizing boolean, statements text[], reason text, suggestion text, ddl text, definition text
+    won_together_per_s real, won_wal_per_s bigint, won_cpu_ms_per_s real, scans bigint, scans_since timestamptz,
+    index_bytes bigint, needed_for text, summarizing boolean, statements text[], reason text, suggestion text, ddl text,
+    definition text
 )
 LANGUAGE sql STABLE ROWS 100
 AS $$
     SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (
         SELECT b.*, w.*
-          FROM ff_internal.diagnosis(ff_internal.checked_table($1)) d
-         CROSS JOIN LATERAL ff_internal.blockers(d) b
+          FROM ff_internal.evidence(ff_internal.checked_table($1)) e
+         CROSS JOIN LATERAL ff_internal.blockers(e) b
          CROSS JOIN LATERAL ff_internal.blocker_words(b) w
     )
     (SELECT b.relid::regclass, b.indexrelid::regclass, b.columns, b.usage, round(b.kept_by::numeric, 2)::real,
-            round(b.won::numeric, 2)::real, round(b.entries * p.wal_bytes)::bigint,
+            round(b.won::numeric, 2)::real, round(b.won_together::numeric, 2)::real,
+            round(b.entries * p.wal_bytes)::bigint,
             round((b.entries * p.cpu_us / 1000)::numeric, 3)::real, b.scans, b.since, z.heap_bytes, b.needed,
             b.summarizing, b.statements, b.reason, b.suggestion,
             CASE WHEN b.free THEN ff_internal.drop_index(b.indexrelid) END,
@@ -159,17 +216,18 @@ AS $$
        FROM blocker b
       CROSS JOIN ff_internal.index_entry_price() p
        LEFT JOIN LATERAL ff_internal.sizes(b.indexrelid) z ON true
-      ORDER BY b.summarizing, b.free AND b.seen DESC, b.won DESC NULLS LAST, b.kept_by DESC NULLS LAST,
-               b.relid::regclass::text, b.indexrelid::regclass::text)
+      ORDER BY b.summarizing, b.still, max(CASE WHEN b.free AND b.seen THEN b.won_by_all END)
+                                       OVER (PARTITION BY b.relid) DESC NULLS LAST,
+               b.won_by_all DESC NULLS LAST, b.relid::regclass::text, b.place)
     UNION ALL
-    SELECT $1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    SELECT $1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            CASE WHEN e.not_examined IS NOT NULL THEN e.not_examined
-                WHEN (e.counters).updated IS NULL THEN 'no interval was collected yet'
-                WHEN coalesce((e.recent).updated, 0) = 0 THEN 'no updates were seen'
-                ELSE ff_internal.percent(100 * d.hot_share) || ' of the updates were HOT' || CASE
-                     WHEN d.newpage_share >= 0.01 THEN ', the others left their page for lack of room' ELSE '' END END,
+                WHEN e.updated IS NULL THEN 'no interval was collected yet'
+                WHEN coalesce(e.recent_updated, 0) = 0 THEN 'no updates were seen'
+                ELSE ff_internal.percent(100 * e.hot_share) || ' of the updates were HOT' || CASE
+                     WHEN e.newpage_share >= 0.01 THEN ', the others left their page for lack of room' ELSE '' END END,
            NULL, NULL, NULL
-      FROM ff_internal.diagnosis($1) d CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+      FROM ff_internal.evidence($1) e
      WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
@@ -179,7 +237,8 @@ COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 columns: its columns set by the statements seen (without statements: all). usage: their role in it (key, include, '
 'expression, predicate, whole row).
 blocked_per_s: updates per second that it keeps from being HOT, over the window. won_hot_per_s: those that would be '
-'HOT without this one index. won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not written.
+'HOT without this one index; won_together_per_s: without it and the rows of its table above, in this order. '
+'won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not written.
 scans: of the index, on this server. scans_since: since when none can have been missed (NULL: unknown). '
 'index_bytes: its size. needed_for: why it must stay. summarizing: kind of index that lets updates be HOT. '
 'statements: those that set the columns, with calls and rows of the window.
@@ -214,11 +273,21 @@ AS $$
     ), quiet AS MATERIALIZED (
         -- each table's HOT share while none of these held back pruning
         SELECT i.rel_id, sum(i.hot_updated) / sum(i.updated) AS hot_share
-          FROM ff_internal.counter_interval i
+          FROM ff_internal.counter_interval i,
+               -- one search in the sorted ranges for each interval, however many holders there were
+               (SELECT coalesce(range_agg(tstzrange(h.since, greatest(h.since, h.until), '[]')), '{}') AS ranges
+                  FROM held h WHERE NOT h.catalog_only) b
          WHERE i.ended_at > (SELECT clock_timestamp() - ff_internal.lookback())
-           AND NOT EXISTS (SELECT FROM held h
-                            WHERE NOT h.catalog_only AND h.since < i.ended_at AND h.until > i.began_at)
+           AND NOT b.ranges && tstzrange(i.began_at, i.ended_at, '()')
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
+    ), spans AS MATERIALIZED (
+        -- all tables together: a collection ends the intervals of all at once
+        SELECT i.began_at, i.ended_at, sum(i.updated) AS updated, sum(i.hot_updated) AS hot,
+               sum(i.updated * q.hot_share) AS otherwise
+          FROM ff_internal.counter_interval i
+          JOIN quiet q ON q.rel_id = i.rel_id
+         WHERE i.ended_at >= (SELECT min(h.since) FROM held h WHERE NOT h.catalog_only)
+         GROUP BY i.began_at, i.ended_at
     )
     SELECT s.now, s.kind, s.holder, s.role_name, s.application, s.since, extract(epoch FROM s.until - s.since), s.xids,
            100 * c.hot / c.updated, 100 * c.otherwise / c.updated,
@@ -233,10 +302,8 @@ AS $$
       FROM held s
       -- the same tables meanwhile, each weighted by its updates then
      CROSS JOIN LATERAL (
-           SELECT nullif(sum(i.updated), 0) AS updated, sum(i.hot_updated) AS hot,
-                  sum(i.updated * q.hot_share) AS otherwise
-             FROM ff_internal.counter_interval i
-             JOIN quiet q ON q.rel_id = i.rel_id
+           SELECT nullif(sum(i.updated), 0) AS updated, sum(i.hot) AS hot, sum(i.otherwise) AS otherwise
+             FROM spans i
             WHERE i.began_at >= s.since AND i.ended_at <= s.until AND NOT s.catalog_only) c
      ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
 $$;
@@ -246,5 +313,6 @@ COMMENT ON FUNCTION @extschema@.ff_horizon() IS
 now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby '
 'feedback. held_s: seconds, until now or the last collection that saw it. xids: transactions begun after its '
 'snapshot. hot_pct_held, hot_pct_else: HOT share of the updates meanwhile, and of the same tables without it, '
-'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last statement. '
+'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last '
+'statement with parameters for its constants, from pg_stat_statements, or only its first word. '
 'suggestion: the cure.';

@@ -109,7 +109,7 @@ DECLARE
 BEGIN
     IF kind IS DISTINCT FROM 'i' THEN
         PERFORM ff_internal.checked_table(target);
-    ELSIF NOT EXISTS (SELECT FROM ff_internal.candidate c WHERE c.relid = owner) THEN
+    ELSIF NOT EXISTS (SELECT FROM ff_internal.user_table c WHERE c.relid = owner) THEN
         PERFORM ff_internal.refuse('42809', format('index "%s" is not on a table that can be advised', c.relname))
            FROM pg_class c WHERE c.oid = target;
     END IF;
@@ -121,8 +121,8 @@ BEGIN
                     THEN 'the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed or is still running'
                     ELSE t.not_examined END AS hindrance,
                e.snapshot_at IS NOT NULL AND r.rel_id IS NOT NULL AS collected,
-               coalesce((e.counters).inserted, 0) AS inserted,
-               coalesce((e.counters).updated - (e.counters).hot_updated, 0) AS non_hot,
+               coalesce(e.inserted, 0) AS inserted,
+               coalesce(e.updated - e.hot_updated, 0) AS non_hot,
                coalesce(e.window_s, 0) AS window_s, extract(epoch FROM e.snapshot_at - r.seen_at) AS quiet_s,
                x.indoption[0] & 1 = 0 AND coalesce(a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid)
                    ~ '^(nextval[(]|now[(]|CURRENT_TIMESTAMP|clock_timestamp[(])', false) AS ascends,
@@ -132,7 +132,7 @@ BEGIN
           FROM pg_index x
           JOIN pg_class c ON c.oid = x.indexrelid AND c.relkind = 'i'
           JOIN pg_am m ON m.oid = c.relam
-          JOIN ff_internal.candidate t ON t.relid = x.indrelid
+          JOIN ff_internal.user_table t ON t.relid = x.indrelid
           LEFT JOIN ff_internal.evidence(CASE WHEN kind <> 'p' THEN owner END) e ON e.relation = x.indrelid
           LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
           LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]

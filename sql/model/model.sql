@@ -6,20 +6,12 @@ CREATE FUNCTION ff_internal.rows_per_page(fillfactor integer, width double preci
 AS 'MODULE_PATHNAME', 'ff_rows_per_page'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
--- The result of model(), as an object with the members choice and steps.
-CREATE FUNCTION ff_internal.model_json(evidence ff_internal.model_input, curve boolean) RETURNS json
+-- Returns the choice and the curve (src/model/decide.h): an object with the members choice and steps, of these types.
+-- evidence: see model_input(). curve: replay all steps even if the choice does not need them. NULL if no row length is
+-- known. Errors: 42703 the evidence lacks a column, 42804 a column is no number.
+CREATE FUNCTION ff_internal.model(evidence record, curve boolean) RETURNS json
 AS 'MODULE_PATHNAME', 'ff_model'
 LANGUAGE c STABLE PARALLEL SAFE COST 100000;
-
--- Returns the choice and the curve (src/model/decide.h); curve: replay all steps even if the choice does not need them.
--- NULL if no row length is known. Errors: 42703 the evidence lacks a column, 42804 a column has another type.
-CREATE FUNCTION ff_internal.model(
-    evidence ff_internal.model_input, curve boolean, OUT choice ff_internal.choice, OUT steps ff_internal.step[])
-LANGUAGE sql STRICT STABLE PARALLEL SAFE COST 100000
-AS $$
-    SELECT m.* FROM json_to_record(ff_internal.model_json($1, $2))
-                    m(choice ff_internal.choice, steps ff_internal.step[])
-$$;
 
 -- Changes whenever the model's answers change; fits of another version are not used.
 CREATE FUNCTION ff_internal.model_version() RETURNS integer
@@ -31,35 +23,20 @@ CREATE FUNCTION ff_internal.index_entry_price(OUT wal_bytes double precision, OU
 AS 'MODULE_PATHNAME', 'ff_index_entry_price'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
--- Splits updates by why they were not HOT, see ff_fit_split(). newpage is NULL before PostgreSQL 16: then old versions
--- in the pages decide, and by_statements, the share that set an indexed column. Returns shares of all updates, 0 to 1,
--- NULL if unknown:
--- newpage: went to another page;
--- eligible: HOT share of those that stayed, or what the statements say;
--- recoverable: newpage x eligible, which room could make HOT;
--- blocked: all other non-HOT updates;
--- kept: kept from being HOT by an index, with or without room;
--- kept_with_room: of these, those with room. Without evidence, the last two are all non-HOT updates.
-CREATE FUNCTION ff_internal.split_updates(
-    updated double precision, hot double precision, newpage double precision,
-    seen_same_page double precision, seen_newpage double precision,
-    by_statements double precision DEFAULT NULL, seen_hot double precision DEFAULT NULL,
-    OUT newpage_share double precision, OUT blocked_share double precision,
-    OUT eligible_share double precision, OUT recoverable_share double precision,
-    OUT kept_share double precision, OUT kept_with_room double precision)
-AS 'MODULE_PATHNAME', 'ff_split_updates'
-LANGUAGE c IMMUTABLE PARALLEL SAFE;
-
--- Autovacuum settings in effect with these options; scale, threshold: see autovacuum_vacuum_scale_factor.
+-- Autovacuum settings in effect with these options; scale, threshold: see autovacuum_vacuum_scale_factor; most: dead
+-- rows at which it starts at the latest, autovacuum_vacuum_max_threshold; NULL: no limit, as before PostgreSQL 18.
 CREATE FUNCTION ff_internal.autovacuum(
-    reloptions text[], OUT enabled boolean, OUT scale double precision, OUT threshold double precision)
+    reloptions text[], OUT enabled boolean, OUT scale double precision, OUT threshold double precision,
+    OUT most double precision)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT coalesce(o.own ->> 'autovacuum_enabled', 'on')::boolean,
            coalesce(o.own ->> 'autovacuum_vacuum_scale_factor',
                     current_setting('autovacuum_vacuum_scale_factor'))::double precision,
            coalesce(o.own ->> 'autovacuum_vacuum_threshold',
-                    current_setting('autovacuum_vacuum_threshold'))::double precision
+                    current_setting('autovacuum_vacuum_threshold'))::double precision,
+           nullif(coalesce(o.own ->> 'autovacuum_vacuum_max_threshold',
+                           current_setting('autovacuum_vacuum_max_threshold', true))::double precision, -1)
       FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
 END;
 
@@ -94,7 +71,7 @@ AS $$
         SELECT t.statement_id, t.command, t.how, t.columns,
                bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
                h.began_at, h.calls, h.rows, h.wal_bytes,
-               CASE WHEN t.how = 'top' AND ff_internal.writes_alone(e)
+               CASE WHEN t.how = 'top' AND NOT t.shared AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
                               OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
@@ -103,20 +80,22 @@ AS $$
                                           WHERE k.conrelid = e.relation AND k.contype = 'f'
                                             AND coalesce(a.attname = ANY (t.columns), true))
                     THEN h.wal_records END AS wal_records
-          FROM ff_internal.statement_target t
+          FROM ff_internal.targets_of(e.relation, e.since_began_at) o
+         CROSS JOIN LATERAL (SELECT (o.target).*) t
           JOIN ff_internal.statement s ON s.statement_id = t.statement_id
          CROSS JOIN LATERAL (
-               SELECT min(o.began_at) AS began_at, sum(o.calls) AS calls, sum(o.rows) AS rows,
-                      sum(o.wal_records) AS wal_records, sum(o.wal_bytes) AS wal_bytes, sum(o.wal_fpi) AS images
-                 FROM ff_internal.statement_history o
-                WHERE o.statement_id = t.statement_id AND o.began_at >= (e.since_change).began_at) h
-         WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(e.relation)) AND h.rows > 0
+               SELECT min(n.began_at) AS began_at, sum(n.calls) * o.part AS calls, sum(n.rows) * o.part AS rows,
+                      sum(n.wal_records) * o.part AS wal_records, sum(n.wal_bytes) * o.part AS wal_bytes,
+                      sum(n.wal_fpi) * o.part AS images
+                 FROM ff_internal.statement_history n
+                WHERE n.statement_id = t.statement_id AND n.began_at >= e.since_began_at) h
+         WHERE h.rows > 0
     ), later AS (
-        SELECT greatest(1, coalesce((e.since_change).updated / nullif(sum(i.updated), 0), 1))::double precision AS times
+        SELECT greatest(1, coalesce(e.since_updated / nullif(sum(i.updated), 0), 1))::double precision AS times
           FROM ff_internal.counter_interval i
          WHERE i.rel_id = e.rel_id AND i.ended_at > (SELECT min(s.began_at) FROM seen s)
     ), upserts AS (
-        SELECT least(1, greatest(0, (e.since_change).updated / l.times
+        SELECT least(1, greatest(0, e.since_updated / l.times
                                     - coalesce(sum(s.rows) FILTER (WHERE s.how <> 'on_conflict'), 0))
                         / nullif(sum(s.rows) FILTER (WHERE s.how = 'on_conflict'), 0)) AS updated
           FROM seen s, later l WHERE s.command = 'UPDATE' GROUP BY l.times
@@ -141,6 +120,27 @@ AS $$
       FROM top t
 $$;
 
+-- The arrays of model_input about intervals at the present fillfactor and indexes: the newest 31, and all older ones as
+-- one.
+CREATE FUNCTION ff_internal.interval_input(
+    e ff_internal.table_evidence,
+    OUT interval_seconds float8[], OUT interval_inserted float8[], OUT interval_updated float8[],
+    OUT interval_hot float8[], OUT interval_newpage float8[], OUT interval_deleted float8[],
+    OUT interval_vacuums float8[])
+LANGUAGE sql STABLE
+AS $$
+    SELECT array_agg(o.seconds), array_agg(o.inserted), array_agg(o.updated), array_agg(o.hot), array_agg(o.newpage),
+           array_agg(o.deleted), array_agg(o.vacuums)
+      FROM (SELECT sum(extract(epoch FROM i.ended_at - i.began_at))::float8, sum(i.inserted)::float8,
+                   sum(i.updated)::float8, sum(i.hot_updated)::float8,
+                   CASE WHEN count(i.newpage_updated) = count(*) THEN sum(i.newpage_updated)::float8 END,
+                   sum(i.deleted)::float8, sum(i.vacuums)::float8
+              FROM (SELECT *, least(32, row_number() OVER (ORDER BY ended_at DESC)) AS place
+                      FROM ff_internal.counter_interval
+                     WHERE rel_id = e.rel_id AND began_at >= e.since_began_at) i
+             GROUP BY i.place ORDER BY i.place) o(seconds, inserted, updated, hot, newpage, deleted, vacuums)
+$$;
+
 -- The parts of model_input that come from the table's history; NULL if unknown. Columns as there.
 CREATE FUNCTION ff_internal.history_input(
     e ff_internal.table_evidence,
@@ -151,13 +151,13 @@ LANGUAGE sql STABLE
 AS $$
     WITH present AS (
         SELECT * FROM ff_internal.counter_interval i
-         WHERE i.rel_id = e.rel_id AND i.began_at >= (e.since_change).began_at
+         WHERE i.rel_id = e.rel_id AND i.began_at >= e.since_began_at
     )
     SELECT (SELECT nullif(greatest(0, l.next_xid::text::numeric - f.next_xid::text::numeric), 0)
               FROM ff_internal.collection f
               JOIN ff_internal.collection l
                 ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
-             WHERE f.began_at = (e.since_change).began_at),
+             WHERE f.began_at = e.since_began_at),
            d.*, f.old_fillfactor, f.updated,
            EXISTS (
             SELECT FROM ff_internal.prediction p
@@ -187,52 +187,51 @@ AS $$
             GROUP BY c.old_fillfactor HAVING bool_or(i.rewritten) IS NOT TRUE) f ON true
 $$;
 
--- Returns all input of the model for a table, in the order of the type. indexed: result of indexed_share(). last: the
--- previous fit, used if it has the same fillfactor; its costs, if the indexes still block the same updates, too.
-CREATE FUNCTION ff_internal.model_input(
-    e ff_internal.table_evidence, indexed double precision, last ff_internal.fit DEFAULT NULL)
-RETURNS ff_internal.model_input
+-- Returns all input of the model for a table, by name: as type model_input, see src/model/fields.h. prior: the last
+-- fit, if it counts; its costs only if the indexes still block the same updates.
+CREATE FUNCTION ff_internal.model_input(e ff_internal.table_evidence, prior ff_internal.fit DEFAULT NULL) RETURNS record
 LANGUAGE sql STABLE
 AS $$
-    SELECT n.seconds, n.inserted, n.updated, n.hot, n.newpage, n.deleted, n.vacuums,
-           e.since_change_s, greatest(0, r.updated - coalesce(w.updated, 0)), h.window_xids,
-           t.command, t.calls, t.rows, t.sets_indexed, t.wal_records, t.wal_bytes,
-           indexed, s.blocks, s.live_rows,
-           s.rows_per_page, s.rows_per_page_max, s.updated_pct, e.seen_hot, e.seen_same_page, e.seen_newpage,
-           h.recent_share, h.recent_dead,
-           s.inserted_lengths, s.updated_lengths, s.group_old_page, s.group_new_page, s.update_distances,
-           s.update_ages, e.fillfactor, h.filled_at, h.updated_since, o.standing, h.followed, o.updated, o.costs,
-           e.indexes, e.index_bytes, e.ram_bytes,
-           v.scale, v.threshold, CASE WHEN v.enabled AND current_setting('autovacuum') = 'on'
-                                      THEN extract(epoch FROM current_setting('autovacuum_naptime')::interval)
-                                      ELSE -1 END, h.sessions,
-           coalesce(w.index_scans, 0), coalesce(w.seq_scans, 0), coalesce(w.blocks_fetched, 0),
-           extract(epoch FROM current_setting('checkpoint_timeout')::interval),
-           -- a random disk read takes at least 50 (chosen); less means read-ahead or the system's cache
-           (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0)
-      FROM unnest(ARRAY[e.since_change]) w
-     CROSS JOIN unnest(ARRAY[e.sample]) s
-      LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
-     CROSS JOIN LATERAL (
-           -- intervals at its present fillfactor and indexes: the newest 31, and all older ones as one
-           SELECT array_agg(o.seconds) AS seconds, array_agg(o.inserted) AS inserted, array_agg(o.updated) AS updated,
-                  array_agg(o.hot) AS hot, array_agg(o.newpage) AS newpage, array_agg(o.deleted) AS deleted,
-                  array_agg(o.vacuums) AS vacuums
-             FROM (SELECT sum(extract(epoch FROM i.ended_at - i.began_at)), sum(i.inserted), sum(i.updated),
-                          sum(i.hot_updated),
-                          CASE WHEN count(i.newpage_updated) = count(*) THEN sum(i.newpage_updated) END,
-                          sum(i.deleted), sum(i.vacuums)
-                     FROM (SELECT *, least(32, row_number() OVER (ORDER BY ended_at DESC)) AS place
-                             FROM ff_internal.counter_interval
-                            WHERE rel_id = e.rel_id AND began_at >= w.began_at) i
-                    GROUP BY i.place ORDER BY i.place) o(seconds, inserted, updated, hot, newpage, deleted, vacuums)) n
-     CROSS JOIN LATERAL ff_internal.statement_input(e) t
-     CROSS JOIN LATERAL ff_internal.history_input(e) h
-      LEFT JOIN LATERAL (
-            SELECT (last.choice).advised_step, CASE WHEN k.counts THEN last.updated END,
-                   CASE WHEN k.counts THEN ARRAY(SELECT t.cost FROM generate_series(0, 100) p
-                                                   LEFT JOIN unnest(last.steps) t ON t.fillfactor = p ORDER BY p) END
-              FROM (SELECT last.made_at >= w.began_at AND (last.choice).life IS NOT NULL) k(counts)
-             WHERE last.from_fillfactor = e.fillfactor) o(standing, updated, costs) ON true
-     CROSS JOIN LATERAL ff_internal.autovacuum(e.reloptions) v
+    SELECT i
+      FROM (SELECT n.*,
+                   e.since_change_s AS observed_s,
+                   greatest(0, r.updated - coalesce(e.since_updated, 0)) AS earlier_updated,
+                   t.command AS statement_command, t.calls AS statement_calls, t.rows AS statement_rows,
+                   t.sets_indexed AS statement_sets_indexed, t.wal_records AS statement_wal_records,
+                   t.wal_bytes AS statement_wal_bytes,
+                   coalesce(e.indexed_share, ff_internal.indexed_share(e.relation, e.began_at, e.updated,
+                                coalesce(e.seen_same_page, 0) = 0 AND e.recent_hot_updated >= 0.5 * e.recent_updated))
+                       AS indexed_share,
+                   e.blocks, e.live_rows, e.rows_per_page, s.rows_per_page_max, s.updated_pct,
+                   e.seen_hot, e.seen_same_page, e.seen_newpage AS seen_moved, h.*,
+                   s.inserted_lengths::float8[] AS inserted_length, s.updated_lengths::float8[] AS updated_length,
+                   s.group_old_page::float8[], s.group_new_page::float8[],
+                   s.update_distances::float8[] AS update_distance, s.update_ages::float8[] AS update_age,
+                   e.fillfactor, o.standing, o.prior_updated, o.prior_cost,
+                   e.indexes, e.index_bytes, e.ram_bytes,
+                   v.scale AS vacuum_scale, v.threshold AS vacuum_threshold, v.most AS vacuum_most,
+                   CASE WHEN v.enabled AND current_setting('autovacuum') = 'on'
+                        THEN extract(epoch FROM current_setting('autovacuum_naptime')::interval)
+                        ELSE -1 END AS vacuum_nap_s,
+                   coalesce(e.since_index_scans, 0) AS index_scans, coalesce(e.since_seq_scans, 0) AS seq_scans,
+                   coalesce(e.since_blocks_fetched, 0) AS blocks_fetched,
+                   extract(epoch FROM current_setting('checkpoint_timeout')::interval) AS checkpoint_s,
+                   -- a random disk read takes at least 50 (chosen); less means read-ahead or the system's cache
+                   (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0) AS read_us
+              FROM ff_internal.statement_input(e) t
+             CROSS JOIN ff_internal.history_input(e) h
+             CROSS JOIN ff_internal.interval_input(e) n
+             CROSS JOIN ff_internal.autovacuum(e.reloptions) v
+              LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
+              LEFT JOIN LATERAL (SELECT * FROM ff_internal.page_sample p
+                                  WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1) s ON true
+              LEFT JOIN LATERAL (
+                    SELECT (prior.choice).advised_step AS standing, CASE WHEN k.counts THEN prior.updated END
+                               AS prior_updated,
+                           CASE WHEN k.counts
+                                THEN ARRAY(SELECT t.cost FROM generate_series(0, 100) p
+                                             LEFT JOIN unnest(prior.steps) t ON t.fillfactor = p ORDER BY p) END
+                               AS prior_cost
+                      FROM (SELECT prior.made_at >= e.since_began_at AND (prior.choice).workload IS NOT NULL) k(counts)
+                     WHERE prior.from_fillfactor = e.fillfactor) o ON true) i
 $$;

@@ -16,11 +16,12 @@ CREATE TYPE ff_internal.model_input AS (
     -- the table, the previous fit, and the surroundings
     fillfactor float8, filled_at float8, updated_since float8, standing float8, followed float8, prior_updated float8,
     prior_cost float8[], indexes float8, index_bytes float8, ram_bytes float8, vacuum_scale float8,
-    vacuum_threshold float8, vacuum_nap_s float8, sessions float8, index_scans float8, seq_scans float8,
-    blocks_fetched float8, checkpoint_s float8, read_us float8
+    vacuum_threshold float8, vacuum_most float8, vacuum_nap_s float8, sessions float8, index_scans float8,
+    seq_scans float8, blocks_fetched float8, checkpoint_s float8, read_us float8
 );
 COMMENT ON TYPE ff_internal.model_input IS
-'Input of the model for a table; src/model/fields.h and evidence.h describe each field. NULL: unknown.';
+'Input of the model for a table, to read a stored one; src/model/fields.h and evidence.h describe each field. NULL: '
+'unknown.';
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.step AS (
@@ -59,17 +60,24 @@ CREATE TYPE ff_internal.choice AS (
     settle_updates   float8, -- rows updated until then
     filled_at        integer, -- fillfactor at which its pages were filled, if higher than the table's
     update_call_rows float8, -- rows updated per call of a statement
-    life             jsonb -- explanation closest to the prediction once settled, as TwinLife (src/model/twin.h)
+    workload             jsonb -- explanation closest to the prediction once settled, as TwinWorkload (src/model/twin.h)
 );
 $$);
 
+-- A fit is made of the evidence and of the last fit of the table (prior), in three loops:
+-- 1. collect_fit() stores it; ff_advise() uses it while valid_for fits the table, on one table also made_with and
+--    evidence_hash: else it makes a new one, and does not store it.
+-- 2. Only if made_with is the same, the next fit takes its advised step as standing (kept until another one is clearly
+--    better) and, if its window is the same, its costs as prior (with up to three times the weight of the new costs).
+-- 3. The next decision takes its fillfactors as the advice that stands: the same change again needs less confidence.
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.fit (
     -- The last fit of a table by a collection, and what ff_advise() said then.
     rel_id          bigint PRIMARY KEY,
     made_at         timestamptz NOT NULL, -- when the evidence was last judged
-    mark            text NOT NULL, -- hash of the evidence and the settings used
-    shape           text NOT NULL, -- hash of file, fillfactor, indexes, server and version of the model
+    evidence_hash   text NOT NULL, -- hash of the evidence used
+    made_with       text NOT NULL, -- hash of the settings used and the version of the model
+    valid_for       text NOT NULL, -- hash of file, fillfactor, indexes, server and version of the model
     choice          ff_internal.choice, -- the model's choice; NULL: not asked, or no row length is known
     steps           ff_internal.step[], -- its curve, from 100 downwards
     action          text NOT NULL CHECK (action IN ('lower', 'raise', 'keep', 'wait')), -- what ff_advise() said then

@@ -22,18 +22,17 @@ RETURN (
                'advice', (
                    SELECT coalesce(jsonb_agg(jsonb_build_object(
                               'oid', a.relation::oid::bigint,
-                              'relation', ff_internal.quoted_name((a.evidence).nspname::text) || '.'
-                                          || ff_internal.quoted_name((a.evidence).relname::text),
+                              'relation', ff_internal.quoted_name((v.evidence).nspname::text) || '.'
+                                          || ff_internal.quoted_name((v.evidence).relname::text),
                               'fillfactor', a.fillfactor, 'advised', nullif(a.recommended_fillfactor, a.fillfactor),
                               'action', a.action, 'confidence', a.confidence, 'provisional', a.provisional,
-                              'why', a.phrase, 'gain_pct', a.gain_pct,
+                              'why', v.phrase, 'gain_pct', a.gain_pct,
                               'wal_bytes_per_day_saved', a.wal_bytes_per_day_saved,
                               'disk_bytes_change', a.disk_bytes_change, 'updates_per_s', a.updates_per_s,
-                              'input', CASE WHEN a.action IN ('lower', 'raise') AND (a.decision).shards IS NULL
-                                            THEN to_jsonb(ff_internal.model_input(a.evidence, coalesce(
-                                                     ((a.decision).diagnosis).indexed_share,
-                                                     ff_internal.indexed_share(a.evidence)))) END)), '[]')
-                     FROM ff_internal.advice() a WHERE a.cause <> 'not_examined'),
+                              'input', CASE WHEN a.action IN ('lower', 'raise') AND v.shards IS NULL
+                                            THEN to_jsonb(ff_internal.model_input(v.evidence)) END)), '[]')
+                     FROM ff_internal.advice() v CROSS JOIN LATERAL (SELECT (v.advice).*) a
+                    WHERE a.cause <> 'not_examined'),
                'reads', CASE WHEN pg_is_in_recovery() THEN (
                    SELECT coalesce(jsonb_agg(jsonb_build_object(
                               'oid', t.relid::bigint, 'seq_scans', coalesce(t.seq_scan, 0),

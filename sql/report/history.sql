@@ -1,5 +1,12 @@
 -- Stage history: the history of a table as a time line.
 
+-- Begin of a time's bucket. Longer ones than an hour follow the local clock: days begin at midnight in summer, too.
+CREATE FUNCTION ff_internal.bucket_of(at timestamptz, bucket interval) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE
+-- 2001-01-01 was a Monday, so weeks begin on Mondays
+RETURN CASE WHEN bucket > interval '1 hour' THEN date_bin(bucket, at::timestamp, timestamp '2001-01-01')::timestamptz
+            ELSE date_bin(bucket, at, (timestamp '2001-01-01')::timestamptz) END;
+
 -- Returns what happened to a table (its rel_id), by time bucket; first_at, ended_at: the time covered by its data. An
 -- interval, rolled up or not, belongs to the bucket in which it began, a change to that of the last collection before.
 CREATE FUNCTION ff_internal.history(id bigint, bucket interval)
@@ -9,19 +16,17 @@ RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz,
 LANGUAGE sql STABLE ROWS 100
 SET jit = off
 AS $$
-    -- 2001-01-01 was a Monday, so weeks begin on Mondays
     WITH counted AS (
-        SELECT date_bin(bucket, i.began_at, timestamptz '2001-01-01') AS began_at, min(i.began_at) AS first_at,
-               max(i.ended_at) AS ended_at, sum(i.updated)::double precision AS u,
-               sum(i.hot_updated)::double precision AS hot,
-               (CASE WHEN bool_and(i.newpage_updated IS NOT NULL) THEN sum(i.newpage_updated) END)::double precision
-                   AS newpage,
-               sum(i.inserted)::bigint AS inserts, sum(i.deleted)::bigint AS deletes,
+        SELECT ff_internal.bucket_of(i.began_at, bucket) AS began_at, min(i.began_at) AS first_at,
+               max(i.ended_at) AS ended_at, (ff_internal.total(i)).updated::double precision AS u,
+               (ff_internal.total(i)).hot_updated::double precision AS hot,
+               (ff_internal.total(i)).newpage_updated::double precision AS newpage,
+               (ff_internal.total(i)).inserted AS inserts, (ff_internal.total(i)).deleted AS deletes,
                (array_agg(i.heap_bytes ORDER BY i.heap_bytes IS NULL, i.ended_at DESC))[1] AS size_bytes,
                (array_agg(i.fillfactor ORDER BY i.ended_at DESC))[1] AS fillfactor, bool_or(i.rewritten) AS rewritten
           FROM ff_internal.counter_interval i WHERE i.rel_id = id GROUP BY 1
     ), changed AS (
-        SELECT date_bin(bucket, c.before_at, timestamptz '2001-01-01') AS began_at, min(c.before_at) AS first_at,
+        SELECT ff_internal.bucket_of(c.before_at, bucket) AS began_at, min(c.before_at) AS first_at,
                max(c.seen_at) AS ended_at, string_agg(c.change, ', ' ORDER BY c.seen_at, c.change) AS words
           FROM ff_internal.changes c WHERE c.rel_id = id AND c.kind <> 'rewrite' GROUP BY 1
     )
@@ -62,9 +67,11 @@ AS $$
     SELECT ff_internal.refuse('22023', 'invalid bucket: ' || $2, NULL,
                               'A bucket is longer than zero and has no months.')
      WHERE $2 <= interval '0' OR date_trunc('month', $2) <> interval '0';
+    SELECT ff_internal.checked_table($1);
     WITH own AS (
-        SELECT r.rel_id FROM ff_internal.checked_table($1) t
-          JOIN ff_internal.relation r ON r.relid = t AND r.closed_at IS NULL
+        -- not by the view followed: its rights would be checked before the caller's
+        SELECT r.rel_id FROM ff_internal.relation r JOIN ff_internal.server() s USING (system_identifier, database_oid)
+         WHERE r.relid = $1 AND r.closed_at IS NULL
     )
     SELECT date_trunc('second', h.began_at), h.updates, round(h.hot_pct::numeric, 1), round(h.newpage_pct::numeric, 1),
            round(h.blocked_pct::numeric, 1), h.inserts, h.deletes, h.size_bytes, h.fillfactor,

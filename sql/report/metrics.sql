@@ -1,5 +1,6 @@
 -- Stage report, for monitoring: views that keep their column names and are cheap enough to read every minute. The
--- advice is that of the last collection. Ready queries and a dashboard: monitoring.
+-- advice is that of the last collection. Counters are not added by total(): the right to call it would be checked
+-- before the caller's. Ready queries and a dashboard: monitoring.
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_metrics (
@@ -30,7 +31,7 @@ SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
        s.free_pct / 100, extract(epoch FROM now() - r.sampled_at)::float8,
        extract(epoch FROM now() - r.seen_at)::float8,
        extract(epoch FROM now() - f.made_at)::float8
-  FROM ff_internal.relation r
+  FROM ff_internal.followed r
   LEFT JOIN LATERAL (
         SELECT sum(i.updated)::float8 AS updated, sum(i.hot_updated)::float8 AS hot,
                CASE WHEN bool_and(i.newpage_updated IS NOT NULL)
@@ -45,7 +46,7 @@ SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
   LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
   LEFT JOIN ff_internal.fit a
          ON a.rel_id = r.rel_id AND a.action IN ('lower', 'raise') AND a.from_fillfactor = r.fillfactor
- WHERE ff_internal.check_role('reader') IS NOT NULL AND r.closed_at IS NULL
+ WHERE ff_internal.check_role('reader') IS NOT NULL
 $$);
 
 CALL ff_internal.define($$

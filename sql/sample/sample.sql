@@ -73,13 +73,8 @@ CREATE FUNCTION @extschema@.ff_sample(
     OUT live_pct real, OUT live_pct_err real, OUT dead_pct real, OUT dead_pct_err real,
     OUT free_pct real, OUT free_pct_err real, OUT live_rows double precision, OUT live_rows_err real,
     OUT inserted_width real, OUT updated_width real)
-LANGUAGE sql VOLATILE PARALLEL RESTRICTED
-AS $$
-    SELECT ff_internal.check_role('collector');
-    SELECT $1, s.blocks, s.blocks_read, s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err,
-           s.free_pct, s.free_pct_err, s.live_rows, s.live_rows_err, s.inserted_width, s.updated_width
-      FROM ff_internal.sample($1) s
-$$;
+AS 'MODULE_PATHNAME', 'ff_sample'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.ff_sample(regclass) IS
 'Samples the pages of one heap table now: a few hundred chosen at random, more if fillfactor_advisor.sample_error '
 'asks for it, fillfactor_advisor.sample_pages at most; small tables are read whole. Waits for no lock, dirties no '

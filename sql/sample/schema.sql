@@ -2,8 +2,7 @@
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.page_sample (
-    -- What a random sample of a table's pages showed. Rows and versions are estimates for the whole table; _err: half
-    -- width of the 95 % interval of the column before, in its unit. Pooled columns include earlier samples, which fade
+    -- What a random sample of a table's pages showed. Rows and versions are estimates for the whole table. Pooled columns include earlier samples, which fade
     -- over fillfactor_advisor.lookback; kept columns are from the last sample that had a value. Histograms are weights
     -- without trailing zeros, NULL if empty.
     rel_id               bigint NOT NULL,
@@ -16,13 +15,9 @@ CREATE TABLE ff_internal.page_sample (
     blocks_new           integer NOT NULL, -- of these, all-zero; counted as free
     blocks_bad           integer NOT NULL, -- of these, rejected as contradictory; counted as empty
     live_pct             real,       -- live row bytes, percent of the table
-    live_pct_err         real,       -- points
     dead_pct             real,       -- dead and recently dead row bytes, percent of the table
-    dead_pct_err         real,       -- points
     free_pct             real,       -- free space, percent of the table
-    free_pct_err         real,       -- points
     live_rows            double precision, -- live rows
-    live_rows_err        real,       -- rows
     dead_rows            double precision, -- dead and recently dead rows
     recently_dead_rows   double precision, -- of these, possibly still visible to a snapshot
     updated_hot_rows     double precision, -- live rows whose newest version is heap-only; a rewrite clears that flag

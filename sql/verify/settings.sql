@@ -24,13 +24,14 @@ AS $$
                 THEN 'dead rows take room that updates could use, and vacuum is not due yet; more vacuums read the '
                      'indexes more often'
                 ELSE 'autovacuum is off for this table and its dead rows stay' END
-      FROM constant k, ff_internal.candidate c
-      JOIN ff_internal.relation r ON r.relid = c.relid AND r.closed_at IS NULL
+      FROM constant k, ff_internal.user_table c
+      JOIN ff_internal.followed r ON r.relid = c.relid
      CROSS JOIN LATERAL (
            SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
              FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
      CROSS JOIN LATERAL ff_internal.autovacuum(c.reloptions) o
-     CROSS JOIN LATERAL (SELECT o.threshold + o.scale * coalesce(nullif(greatest(c.reltuples, 0), 0), p.live_rows))
+     CROSS JOIN LATERAL (SELECT least(o.most, o.threshold +
+                                 o.scale * coalesce(nullif(greatest(c.reltuples, 0), 0), p.live_rows)))
                         l(starts_at)
      CROSS JOIN LATERAL (
            SELECT 'autovacuum_enabled', 'true', 'change' WHERE NOT o.enabled
@@ -46,22 +47,16 @@ CREATE FUNCTION ff_internal.server_proposals()
 RETURNS TABLE (place integer, name text, wanted text, action text, evidence text, obstacle text, why text)
 LANGUAGE sql VOLATILE ROWS 20
 AS $$
-    -- All chosen. quick_clock_ns: up to this, reading the clock is cheap; readings per round; enough_wal: bytes needed
-    -- to judge WAL; images_pct: a large share of full-page images; low_timeout_ms: low enough.
+    -- All chosen. enough_wal: bytes needed to judge WAL; images_pct: a large share of full-page images;
+    -- low_timeout_ms: low enough.
     WITH constant AS (
-        SELECT 500 AS quick_clock_ns, 1000 AS readings, 1e8 AS enough_wal, 50 AS images_pct, 600000 AS low_timeout_ms
+        SELECT 1e8 AS enough_wal, 50 AS images_pct, 600000 AS low_timeout_ms
     )
     SELECT p.*
       FROM constant k, pg_stat_wal w,
-           -- the quickest of seven rounds, so that a busy machine does not look like a slow clock
-           LATERAL (SELECT round(min(r.s) * 1e9 / k.readings)
-                      FROM (SELECT extract(epoch FROM max(o.at) - min(o.at)) AS s
-                              FROM (SELECT i / k.readings, clock_timestamp()
-                                      FROM generate_series(0, 7 * k.readings - 1) i) o(round, at)
-                             GROUP BY o.round) r) c(clock_ns),
            (SELECT jsonb_object_agg(s.name, s.reset_val) FROM pg_settings s) s(own),
            (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
-              FROM ff_internal.candidate c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z
+              FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z
              WHERE c.not_examined IS NULL) d(bytes),
            (SELECT current_setting('block_size')::bigint, ff_internal.ram_bytes()) m(block, ram),
            (SELECT sum(o.blocks_written), sum(o.blocks_dirtied) FROM ff_internal.statement_history o
@@ -87,10 +82,10 @@ AS $$
               WHEN d.bytes <= m.ram THEN 'the data fit memory, so evicted pages are seldom waited for' END,
          'the data are larger than memory: backends that evict dirty pages may cause bursts of writing, which this '
          'spreads. Published measurements disagree (mean -4 %, deviation -27 %; elsewhere no effect)'),
-        (20, 'track_io_timing', 'on', 'change', format('one reading of the clock takes at most %s ns here', c.clock_ns),
-         CASE WHEN s.own ->> 'track_io_timing' = 'on' THEN 'on already: the cost of a page read is measured'
-              WHEN c.clock_ns > k.quick_clock_ns THEN 'the clock is slow here: two readings a page cost too much' END,
-         'the cost of a page read can be measured instead of assumed; it makes nothing faster by itself'),
+        (20, 'track_io_timing', 'on', 'trial', 'the clock was not timed: the program pg_test_timing does it',
+         CASE WHEN s.own ->> 'track_io_timing' = 'on' THEN 'on already: the cost of a page read is measured' END,
+         'the cost of a page read can be measured instead of assumed; it makes nothing faster by itself, and is not '
+         'for a server where pg_test_timing shows more than about 500 ns for a reading of the clock'),
         (30, 'wal_compression', (SELECT CASE WHEN 'lz4' = ANY (s.enumvals) THEN 'lz4' ELSE 'on' END
                                    FROM pg_settings s WHERE s.name = 'wal_compression'), 'trial',
          format('%s of WAL since %s, at most %s %% of it full-page images', pg_size_pretty(w.wal_bytes),

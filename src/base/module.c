@@ -35,7 +35,6 @@ int			ff_prune_batches;
 
 /* Values of settings that only SQL functions read, through ff_setting(). */
 static int	unread_int[7];
-static double unread_real;
 
 /* Either whole or real is set: where the value is stored. */
 static const struct
@@ -71,7 +70,7 @@ static const struct
 	"How far back advice looks."},
 	{OURS("min_updates"), &ff_min_updates, NULL, 500, 1, INT_MAX, 0,
 	"Updates needed before a table's HOT share is judged."},
-	{OURS("min_confidence"), NULL, &unread_real, 0.2, 0, 1, 0,
+	{OURS("min_confidence"), NULL, &ff_min_confidence, 0.2, 0, 1, 0,
 	"Confidence below which a change is not advised yet."},
 	{OURS("fits"), &unread_int[2], NULL, 100, 0, 1000000, 0,
 	"Most tables that one collection fits; the rest follow in later ones."},

@@ -6,6 +6,7 @@
 #ifndef FF_MODULE_H
 #define FF_MODULE_H
 
+#include "catalog/pg_attribute.h"
 #include "nodes/pg_list.h"
 
 #include "base/compat.h"
@@ -20,6 +21,7 @@ extern int	ff_collect_time;	/* seconds */
 extern int	ff_prune_batches;
 extern int	ff_payback_time;	/* seconds */
 extern int	ff_min_updates;
+extern double ff_min_confidence;
 extern double ff_time_weight;	/* exponents of the cost */
 extern double ff_wal_weight;
 extern double ff_size_weight;
@@ -30,6 +32,7 @@ extern double ff_page_read_cost;	/* microseconds, 0: measured or assumed */
 /* server.c */
 extern void ff_require(const char *role);
 extern void ff_show_shards(void);
+extern double ff_number(Datum value, Form_pg_attribute column);
 extern Datum ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 extern void ff_nap(double milliseconds);
 
@@ -38,7 +41,7 @@ extern void ff_keep_extension(Oid extension);
 extern bool ff_lock_collector(bool atomic);
 extern void ff_unlock_collector(void);
 
-/* collect/statements.c */
+/* collect/parse.c */
 extern const char *ff_parse_text(const char *text, void (*use) (List *statements, void *context),
 								 void *context);
 

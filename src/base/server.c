@@ -14,11 +14,13 @@
 #include "access/htup_details.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_tablespace_d.h"
+#include "catalog/pg_type_d.h"
 #include "commands/tablespace.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
@@ -41,6 +43,39 @@ ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
+}
+
+/*
+ * A column's value as a number; 1 for a text or a time.
+ * Error 42804: it is of another type.
+ */
+double
+ff_number(Datum value, Form_pg_attribute column)
+{
+	switch (column->atttypid)
+	{
+		case FLOAT8OID:
+			return DatumGetFloat8(value);
+		case FLOAT4OID:
+			return DatumGetFloat4(value);
+		case INT8OID:
+			return (double) DatumGetInt64(value);
+		case INT4OID:
+			return DatumGetInt32(value);
+		case INT2OID:
+			return DatumGetInt16(value);
+		case NUMERICOID:
+			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
+		case BOOLOID:
+			return DatumGetBool(value);
+		case TEXTOID:
+		case TIMESTAMPTZOID:
+			return 1;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" is of type %s, and no number", NameStr(column->attname),
+					format_type_be(column->atttypid))));
 }
 
 /* Sleeps; the latch or an interrupt ends it early. */

@@ -27,7 +27,7 @@
 
 #include "base/module.h"
 
-/* "ffad" and a number, in the current database; see also ff_progress(). */
+/* "ffad" and a number, in the current database */
 #define COLLECTOR_LOCK_CLASS	0x66666164
 #define COLLECTOR_LOCK_OBJECT	1
 

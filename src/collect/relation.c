@@ -1,7 +1,7 @@
 /*
  * relation.c
  *	  Facts about a relation and its server that SQL cannot get, or not
- *	  without waiting for a lock: counters, sizes, options, identity.
+ *	  without waiting for a lock: sizes, options, identity.
  *
  * Locks on user relations are only taken conditionally, never waited for.  These
  * functions are called for all tables, so they leave nothing in the relation and
@@ -34,8 +34,8 @@
 #include "utils/syscache.h"
 
 #include "base/module.h"
+#include "collect/relation.h"
 
-PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_index_definitions);
 PG_FUNCTION_INFO_V1(ff_sizes);
 PG_FUNCTION_INFO_V1(ff_server);
@@ -49,12 +49,12 @@ PG_FUNCTION_INFO_V1(ff_fillfactor);
 
 /*
  * Bytes of a relation's main fork, from its files; -1 if it is gone, has no storage,
- * is temporary (its pages are in its session's buffers), or a file is missing.
- * Mapped relations also give -1: only catalogs are mapped.  Does not use the caches,
+ * is temporary (its pages are in its session's buffers), or a file is missing or
+ * cannot be examined; *fault then says why.  Mapped relations also give -1: only catalogs are mapped.  Does not use the caches,
  * which would keep the pg_class row until the session ends.
  */
 static int64
-main_fork_bytes(Oid relid, Oid *toast)
+main_fork_bytes(Oid relid, Oid *toast, char **fault)
 {
 	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	ScanKeyData key;
@@ -89,9 +89,10 @@ main_fork_bytes(Oid relid, Oid *toast)
 		else if (errno == ENOENT)
 			break;
 		else
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not stat file \"%s\": %m", path)));
+		{
+			*fault = psprintf("could not stat file \"%s\": %s", path, strerror(errno));
+			return -1;
+		}
 	}
 	return bytes;
 }
@@ -100,8 +101,8 @@ main_fork_bytes(Oid relid, Oid *toast)
  * Returns a relation's indexes that are not being dropped, or only the valid ones;
  * without a lock on any of them, and without the relation cache.
  */
-static List *
-list_indexes(Oid relid, bool only_valid)
+List *
+ff_list_indexes(Oid relid, bool only_valid)
 {
 	Relation	pg_index = table_open(IndexRelationId, AccessShareLock);
 	ScanKeyData key;
@@ -125,63 +126,11 @@ list_indexes(Oid relid, bool only_valid)
 	return oids;
 }
 
-/* Cumulative statistics, without a lock; zeros if there is no entry yet. */
-static PgStat_StatTabEntry
-statistics_of(Oid relid)
-{
-	PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(relid);
-
-	return entry != NULL ? *entry : (PgStat_StatTabEntry) {0};
-}
-
-/*
- * ff_counters(relation oid)
- *
- * The valid indexes of a relation and its cumulative statistics, each read once;
- * newpage_updated is NULL if the server does not count it (15).  In SQL, this would
- * cost more than everything else that a collection does for an unchanged table.
- */
-Datum
-ff_counters(PG_FUNCTION_ARGS)
-{
-	List	   *indexes = list_indexes(PG_GETARG_OID(0), true);
-	PgStat_StatTabEntry entry = statistics_of(PG_GETARG_OID(0));
-	Datum	   *oids = palloc(sizeof(Datum) * (list_length(indexes) + 1));
-	int64		index_scans = 0;
-	bool		nulls[12] = {indexes == NIL,[4] = ff_stat_newpage_updated(&entry) < 0};
-	ListCell   *lc;
-
-	foreach(lc, indexes)
-	{
-		index_scans += statistics_of(lfirst_oid(lc)).numscans;
-		oids[foreach_current_index(lc)] = ObjectIdGetDatum(lfirst_oid(lc));
-	}
-	{
-		Datum		values[12] = {
-			PointerGetDatum(construct_array(oids, list_length(indexes), OIDOID, sizeof(Oid), true,
-											TYPALIGN_INT)),
-			Int64GetDatum(entry.tuples_inserted),
-			Int64GetDatum(entry.tuples_updated),
-			Int64GetDatum(entry.tuples_hot_updated),
-			Int64GetDatum(ff_stat_newpage_updated(&entry)),
-			Int64GetDatum(entry.tuples_deleted),
-			Int64GetDatum(entry.numscans),
-			Int64GetDatum(index_scans),
-			Int64GetDatum(entry.blocks_fetched),
-			Int64GetDatum(entry.blocks_hit),
-			Int64GetDatum(entry.vacuum_count + ff_stat_autovacuum_count(&entry)),
-			Int64GetDatum(entry.analyze_count + ff_stat_autoanalyze_count(&entry))
-		};
-
-		PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
-	}
-}
-
 /*
  * ff_index_definitions(relation oid, indexes oid[])
  *
  * The definitions of these indexes of a relation, in the given order; '' for one
- * that is gone, and for all if the relation's lock is not available at once.
+ * that is gone or locked, and for all if the relation's lock is not available at once.
  * pg_get_indexdef() alone would wait for that lock, and fail if the relation is
  * dropped meanwhile.
  */
@@ -198,9 +147,15 @@ ff_index_definitions(PG_FUNCTION_ARGS)
 					  &indexes, NULL, &n);
 	for (int i = 0; i < n; i++)
 	{
-		/* with the lock, an existing index stays */
-		indexes[i] = locked && SearchSysCacheExists1(INDEXRELID, indexes[i]) ?
+		Oid			index = DatumGetObjectId(indexes[i]);
+		/* DROP INDEX and REINDEX CONCURRENTLY end with the index's lock alone */
+		bool		index_locked = locked && ConditionalLockRelationOid(index, AccessShareLock);
+
+		/* with the locks, an existing index stays */
+		indexes[i] = index_locked && SearchSysCacheExists1(INDEXRELID, indexes[i]) ?
 			DirectFunctionCall1(pg_get_indexdef, indexes[i]) : CStringGetTextDatum("");
+		if (index_locked)
+			UnlockRelationOid(index, AccessShareLock);
 
 		/* safe: an invalidation from another session could do the same here */
 		if (++definitions % CACHED_DEFINITIONS == 0)
@@ -215,7 +170,8 @@ ff_index_definitions(PG_FUNCTION_ARGS)
  * ff_sizes(relation oid)
  *
  * heap_bytes, index_bytes, toast_bytes: main forks of a table, its indexes and its
- * TOAST table; each NULL if the table or a file is missing.  Unlike
+ * TOAST table; each NULL if the table or a file is missing.  fault: why a file could
+ * not be examined.  Unlike
  * pg_relation_size() it takes no lock, so it never waits, and it leaves nothing in
  * the caches.
  */
@@ -223,25 +179,28 @@ Datum
 ff_sizes(PG_FUNCTION_ARGS)
 {
 	Oid			toast = InvalidOid;
-	int64		heap = main_fork_bytes(PG_GETARG_OID(0), &toast);
+	char	   *fault = NULL;
+	int64		heap = main_fork_bytes(PG_GETARG_OID(0), &toast, &fault);
 	int64		sizes[3] = {heap, Min(heap, 0), Min(heap, 0)};
-	Datum		values[3];
-	bool		nulls[3];
+	Datum		values[4];
+	bool		nulls[4];
 	ListCell   *lc;
 
-	foreach(lc, list_indexes(PG_GETARG_OID(0), false))
+	foreach(lc, ff_list_indexes(PG_GETARG_OID(0), false))
 	{
-		int64		bytes = main_fork_bytes(lfirst_oid(lc), NULL);
+		int64		bytes = main_fork_bytes(lfirst_oid(lc), NULL, &fault);
 
 		sizes[1] = bytes < 0 || sizes[1] < 0 ? -1 : sizes[1] + bytes;
 	}
 	if (OidIsValid(toast) && heap >= 0)
-		sizes[2] = main_fork_bytes(toast, NULL);
+		sizes[2] = main_fork_bytes(toast, NULL, &fault);
 	for (int i = 0; i < 3; i++)
 	{
 		values[i] = Int64GetDatum(sizes[i]);
 		nulls[i] = sizes[i] < 0;
 	}
+	nulls[3] = fault == NULL;
+	values[3] = nulls[3] ? (Datum) 0 : CStringGetTextDatum(fault);
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 

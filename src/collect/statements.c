@@ -13,25 +13,15 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/xact.h"
 #include "catalog/objectaddress.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
-#include "parser/parser.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
-#include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
 #include "base/module.h"
-
-/*
- * Texts of at least this many bytes are not parsed: a parse tree takes about a hundred
- * times as much memory.  An INSERT with the protocol's maximum of 65,535 parameters is shorter.
- */
-#define FF_STATEMENT_MAX	(1000 * 1000)
 
 /* What pg_stat_statements shows instead of another role's text. */
 #define FF_HIDDEN_TEXT		"<insufficient privilege>"
@@ -192,78 +182,6 @@ find_statements(List *statements, void *context)
 
 	foreach(lc, statements)
 		find_targets(lfirst_node(RawStmt, lc)->stmt, context);
-}
-
-/*
- * Parses without messages: no warning about backslashes, no notice about a long
- * name, which would show it.  After an error, the end of the subtransaction
- * restores the settings.
- */
-static List *
-parse_quietly(const char *text)
-{
-	int			nest = NewGUCNestLevel();
-	List	   *statements;
-
-	(void) set_config_option("client_min_messages", "error", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-#ifdef FF_HAVE_ESCAPE_STRING_WARNING
-	(void) set_config_option("escape_string_warning", "off", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-#endif
-	statements = raw_parser(text, RAW_PARSE_DEFAULT);
-	AtEOXact_GUC(true, nest);
-	return statements;
-}
-
-/*
- * Parses the text and calls use on its statements, in a subtransaction.  Returns
- * NULL, or why that failed.  Only errors that the text itself can cause become a
- * reason; others, such as a cancel or lack of memory, are raised again.
- */
-const char *
-ff_parse_text(const char *text, void (*use) (List *statements, void *context), void *context)
-{
-	MemoryContext memory = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	ErrorData  *volatile error = NULL;
-
-	if (strlen(text) >= FF_STATEMENT_MAX)
-		return "too long to parse";
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(memory);
-	PG_TRY();
-	{
-		use(parse_quietly(text), context);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(memory);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(memory);
-	CurrentResourceOwner = owner;
-	if (error == NULL)
-		return NULL;
-	switch (ERRCODE_TO_CATEGORY(error->sqlerrcode))
-	{
-		case ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION:
-			return "syntax error, perhaps truncated";
-		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
-			return "too complex to parse";
-		case ERRCODE_DATA_EXCEPTION:
-		case ERRCODE_FEATURE_NOT_SUPPORTED:
-			return "not accepted by this server's parser";
-		case ERRCODE_INTERNAL_ERROR:
-			/* a node unknown to the server's walker */
-			return "not understood by this server's parser";
-	}
-	ReThrowError(error);
-	return NULL;
 }
 
 /*

@@ -12,10 +12,10 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/pg_type_d.h"
 #include "funcapi.h"
-#include "utils/builtins.h"
+#include "utils/array.h"
 #include "utils/timestamp.h"
-#include "utils/typcache.h"
 
 #include "base/module.h"
 #include "base/numbers.h"
@@ -35,7 +35,7 @@ PG_FUNCTION_INFO_V1(ff_window_sum);
 /* Initial room for spans. */
 #define FIRST_SPANS		8
 
-/* Counts, in the order of the type counters and of window_of()'s arguments. */
+/* Counts, in the order of window_of()'s array. */
 typedef enum Count
 {
 	INSERTED,
@@ -54,11 +54,14 @@ enum
 	FRESH_ARG = 1,				/* after the last change of fillfactor or indexes */
 	BEGAN_ARG,
 	ENDED_ARG,
-	COUNT_ARG
+	COUNTS_ARG
 };
 
-/* Columns of type counters: began_at, intervals, the counts, cycles. */
-#define COUNTERS_COLUMNS	(COUNTS + 3)
+/* Their columns in type table_window. */
+static const char *const count_name[COUNTS] = {
+	"inserted", "updated", "hot_updated", "newpage_updated", "seq_scans", "index_scans",
+	"blocks_fetched"
+};
 
 /* One interval, hour or day. */
 typedef struct Span
@@ -139,7 +142,7 @@ find_span(Window *w, bool fresh, TimestampTz began_at, TimestampTz ended_at)
 }
 
 /*
- * window_add(state, fresh, began_at, ended_at, then the counts)
+ * window_add(state, fresh, began_at, ended_at, counts)
  *
  * The aggregate's step: one interval.
  */
@@ -149,20 +152,27 @@ ff_window_add(PG_FUNCTION_ARGS)
 	MemoryContext context;
 	Window	   *w;
 	Span	   *s;
+	Datum	   *counts;
+	bool	   *unknown;
+	int			n;
 
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "window_add called outside an aggregate");
 	w = PG_ARGISNULL(0) ? begin_window(context) : (Window *) PG_GETARG_POINTER(0);
-	for (int i = FRESH_ARG; i < COUNT_ARG + COUNTS; i++)
-		if (PG_ARGISNULL(i) && i != COUNT_ARG + NEWPAGE_UPDATED)
+	for (int i = FRESH_ARG; i <= COUNTS_ARG; i++)
+		if (PG_ARGISNULL(i))
 			PG_RETURN_POINTER(w);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(COUNTS_ARG), INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
+					  TYPALIGN_DOUBLE, &counts, &unknown, &n);
+	if (n != COUNTS || unknown[UPDATED])
+		PG_RETURN_POINTER(w);
 
 	s = find_span(w, PG_GETARG_BOOL(FRESH_ARG), PG_GETARG_TIMESTAMPTZ(BEGAN_ARG),
 				  PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
 	s->began_at = Min(s->began_at, PG_GETARG_TIMESTAMPTZ(BEGAN_ARG));
 	s->ended_at = Max(s->ended_at, PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
 	for (int i = 0; i < COUNTS; i++)
-		s->count[i] += PG_ARGISNULL(COUNT_ARG + i) ? NAN : (double) PG_GETARG_INT64(COUNT_ARG + i);
+		s->count[i] += unknown[i] ? NAN : (double) DatumGetInt64(counts[i]);
 	PG_RETURN_POINTER(w);
 }
 
@@ -185,33 +195,34 @@ add_span(Sums *to, const Span *s)
 	to->spans++;
 }
 
-/* A value of type counters; without spans, began_at and cycles are NULL. */
+/* One column of table_window from its sums; null without spans, and for an unknown count. */
 static Datum
-counters_datum(const Sums *sums, Oid type)
+sum_datum(const Sums *sums, const char *name, bool *null)
 {
-	TupleDesc	desc = lookup_rowtype_tupdesc(type, -1);
-	Datum		values[COUNTERS_COLUMNS];
-	bool		nulls[COUNTERS_COLUMNS] = {0};
-	Datum		datum;
 	double		updated = sums->count[UPDATED];
-	int			n = 0;
 
-	if (desc->natts != COUNTERS_COLUMNS)
-		elog(ERROR, "type %s has %d columns", format_type_be(type), desc->natts);
-	nulls[n] = sums->spans == 0;
-	values[n++] = TimestampTzGetDatum(sums->began_at);
-	values[n++] = Int64GetDatum(sums->spans);
-	for (int i = 0; i < COUNTS; i++)
+	*null = false;
+	if (strcmp(name, "began_at") == 0)
 	{
-		nulls[n] = isnan(sums->count[i]);
-		values[n++] = Int64GetDatum((int64) bound(sums->count[i], 0, 4e18));
+		*null = sums->spans == 0;
+		return TimestampTzGetDatum(sums->began_at);
 	}
-	nulls[n] = updated == 0;
-	values[n++] = Float8GetDatum(updated * updated /
-								 fmax(1, sums->squares + sums->updated_in_hour * sums->updated_in_hour));
-	datum = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
-	ReleaseTupleDesc(desc);
-	return datum;
+	if (strcmp(name, "intervals") == 0)
+		return Int64GetDatum(sums->spans);
+	if (strcmp(name, "cycles") == 0)
+	{
+		*null = updated == 0;
+		return Float8GetDatum(updated * updated /
+							  fmax(1, sums->squares + sums->updated_in_hour * sums->updated_in_hour));
+	}
+	for (int i = 0; i < COUNTS; i++)
+		if (strcmp(name, count_name[i]) == 0)
+		{
+			*null = isnan(sums->count[i]);
+			return Int64GetDatum((int64) bound(sums->count[i], 0, 4e18));
+		}
+	elog(ERROR, "type table_window has a column \"%s\"", name);
+	return (Datum) 0;
 }
 
 /* Sorts the newest first. */
@@ -228,23 +239,24 @@ compare_spans(const void *a, const void *b)
  * window_sum(state)
  *
  * The aggregate's result, of type table_window: sums over the whole window, over the
- * fresh spans, and over the recent ones of these: the newest, until they have a third
- * of the fresh updates (all if there are none).
+ * fresh spans ("since_"), and over the recent ones of these: the newest, until they have a
+ * third of the fresh updates (all if there are none).
  */
 Datum
 ff_window_sum(PG_FUNCTION_ARGS)
 {
 	enum {WHOLE, FRESH, RECENT, SUMS};
+	static const char *const prefix[SUMS] = {"", "since_", "recent_"};
 	Sums		sums[SUMS] = {0};
 	Window	   *w;
 	TupleDesc	desc;
-	Datum		values[SUMS];
-	bool		nulls[SUMS] = {0};
+	Datum	   *values;
+	bool	   *nulls;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	w = (Window *) PG_GETARG_POINTER(0);
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != SUMS)
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be table_window");
 	qsort(w->span, w->nspans, sizeof(Span), compare_spans);
 	for (int i = 0; i < w->nspans; i++)
@@ -258,7 +270,16 @@ ff_window_sum(PG_FUNCTION_ARGS)
 			(sums[FRESH].count[UPDATED] == 0 ||
 			 RECENT_PART * sums[RECENT].count[UPDATED] < sums[FRESH].count[UPDATED]))
 			add_span(&sums[RECENT], &w->span[i]);
-	for (int i = 0; i < SUMS; i++)
-		values[i] = counters_datum(&sums[i], TupleDescAttr(desc, i)->atttypid);
+	values = palloc(sizeof(Datum) * desc->natts);
+	nulls = palloc(sizeof(bool) * desc->natts);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		const char *name = NameStr(TupleDescAttr(desc, i)->attname);
+		int			k = SUMS - 1;
+
+		while (strncmp(name, prefix[k], strlen(prefix[k])) != 0)
+			k--;
+		values[i] = sum_datum(&sums[k], name + strlen(prefix[k]), &nulls[i]);
+	}
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

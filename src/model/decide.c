@@ -41,16 +41,15 @@ static const double
 	INDEX_BLOAT = 0.7,			/* chosen: index growth per entry added, up to one a row */
 	BLOCKS_ROW = 2.0,			/* chosen: heap pages fetched to read or change one row */
 	CAUTION = 0.02,				/* chosen: added to ln(cost) per halving of rows per page */
-	AGREEMENT = 0.6,			/* chosen: least weight of the lives in which a change is cheaper */
+	AGREEMENT = 0.6,			/* chosen: least weight of the workloads in which a change is cheaper */
 	CLEAR = 0.7,				/* chosen: the same, against a fillfactor chosen before */
-	CLEAR_GAINS = 5,			/* chosen: times min_gain, to change earlier advice */
-	LACKING = 0.02,				/* chosen: up to this non-HOT share no update lacks room */
 	PRIOR = 3,					/* chosen: weight of an earlier fit with as many updates */
 	SETTLES = 0.05,				/* chosen: settling tables gain more HOT share than this */
 	SETTLED = 0.9,				/* chosen: and reach this part of the possible HOT share */
-	MISFIT = 12,				/* chosen: misfit at which confidence falls to 1/e */
-	FULL_DAY = 86400,			/* chosen: seconds to watch before too few updates mean keep */
-	FEW = 0.01;					/* chosen: updates per insert, share of rows; less is none */
+	MISFIT = 12;				/* chosen: misfit at which confidence falls to 1/e */
+
+#define THRESHOLD(name, value) static const double name = value;
+#include "model/thresholds.h"
 
 /* What happens per row updated, and the table's figures that cost depends on. */
 typedef struct Rates
@@ -70,6 +69,7 @@ typedef struct Rates
 	double		indexes;
 	double		index_bytes;
 	double		rows;			/* live rows of the table */
+	double		cold;			/* of these, in pages that are not written */
 	double		pages;
 	double		ram;
 	double		read_us;
@@ -91,7 +91,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
 	double		pages = bound(e->blocks, 1, 1e15);
-	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.pages = pages};
+	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.cold = p->cold,.pages = pages};
 	double		delete_calls;
 
 	r.statements = calls_per_row(e, EV_UPDATE, 1 / bound(p->together, 1, 1e4));
@@ -135,6 +135,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	double		cold = 1 - o->hot;
 	double		leaves;
 	double		pages = bound(heap_bytes / TW_BLCKSZ, 1, 1e15);
+	double		written = bound(pages * (1 - r->cold / r->rows), 1, 1e15);
 	double		per_checkpoint = bound(r->per_second * r->checkpoint_s, 1, 1e15);
 	double		miss;
 	double		page_us = 2 * r->read_us;	/* read, and written back */
@@ -147,7 +148,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	leaves = bound(n > 0 ? c->index_bytes / TW_BLCKSZ / n : 1, 1, 1e15);
 	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
 	/* full-page images: pages touched for the first time since a checkpoint */
-	images = (pages * (1 - exp(-o->touched * per_checkpoint / pages)) +
+	images = (written * (1 - exp(-o->touched * per_checkpoint / written)) +
 			  n * leaves * (1 - exp(-cold * per_checkpoint / leaves))) / per_checkpoint;
 	c->time_us = US_STATEMENT * r->calls +
 		US_ROW * (1 + r->inserts + r->deletes) + r->inserts * n * US_ENTRY +
@@ -188,18 +189,20 @@ add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
 }
 
 /*
- * ln of the cost of one option in one life.  Pages that the twin does not explain are
+ * ln of the cost of one option in one workload.  Pages that the twin does not explain are
  * attributed to dead versions, and scaled by the non-HOT share, relative to now.
  */
 static double
-option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int life, int step,
+option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int workload, int step,
 			double hot_now, DcCost *c)
 {
-	const FcOutcome *o = &f->outcome[way][life][step];
-	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[life]), 1), 0.3, 4);
-	double		part = hot_now < 0.98 ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 1;
+	const FcOutcome *o = &f->outcome[way][workload][step];
+	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[workload]), 1), 0.3, 4);
+	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 1;
+	/* pages of a cold row: as they are, or rewritten */
+	double		cold = way == FC_SET ? r->pages / r->rows : 1.0 / f->step[step].rows_per_page;
 
-	cost_of(r, o, TW_BLCKSZ * r->rows * o->pages * pow(off, part),
+	cost_of(r, o, TW_BLCKSZ * (r->cold * cold + (r->rows - r->cold) * o->pages * pow(off, part)),
 			(1 - o->hot) * f->updates / r->rows, c);
 	if (way == FC_REWRITE)
 		add_rewrite(f, r, c);
@@ -264,12 +267,12 @@ caution(const Forecast *f, int step)
 	return fewer > 1 ? CAUTION * log2(fewer) : 0;
 }
 
-/* Costs of all options in all lives. */
+/* Costs of all options in all workloads. */
 static void
 cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Decision *d)
 {
 	memset(d->cost, 0, sizeof(d->cost));
-	for (int k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nworkloads; k++)
 	{
 		DcCost		c;
 		double		log_keep = option_cost(e, f, r, FC_SET, k, f->current, hot_now, &c);
@@ -304,7 +307,7 @@ ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
 {
 	double		weight = 0;
 
-	for (int k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nworkloads; k++)
 		if (d->ratio[way][k][step] < d->ratio[than_way][k][than])
 			weight += f->weight[k];
 	return weight;
@@ -312,7 +315,7 @@ ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
 
 /*
  * The last fit is the prior: each cost becomes the weighted mean (of logs) of its cost and
- * the new one; weights follow the updates seen.  One fit errs by more than its lives differ.
+ * the new one; weights follow the updates seen.  One fit errs by more than its workloads differ.
  */
 static void
 pool_costs(const Evidence *e, const Forecast *f, Decision *d)
@@ -336,7 +339,7 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 		for (int way = 0; way < FC_WAYS; way++)
 		{
 			d->cost[way][i].ratio *= factor;
-			for (int k = 0; k < f->nlives; k++)
+			for (int k = 0; k < f->nworkloads; k++)
 				d->ratio[way][k][i] *= factor;
 		}
 	}
@@ -344,7 +347,7 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 
 /*
  * Whether the best option is clearly better than another: cheaper by more than the share
- * "by" on average, and cheaper in lives with a weight of at least CLEAR.
+ * "by" on average, and cheaper in workloads with a weight of at least CLEAR.
  */
 static int
 clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, double by)
@@ -419,7 +422,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 	cheaper = ff_decide_cheaper(f, d, d->best_way, d->best, FC_SET, f->current);
 	if (standing)
 		enough = 1;
-	else if (below && more && seen->hot >= 1 - LACKING)
+	else if (below && more && seen->hot >= NEARLY_ALL)
 		enough = 0;
 	else if (below)
 		enough = clearly_better(f, d, FC_SET, f->current,
@@ -442,7 +445,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 static void
 describe(const Fit *fit, const Forecast *f, Decision *d)
 {
-	for (int k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nworkloads; k++)
 	{
 		const FcOutcome *o = &f->outcome[FC_SET][k][f->current];
 
@@ -454,7 +457,7 @@ describe(const Fit *fit, const Forecast *f, Decision *d)
 	}
 	if (d->settling > 0)
 		d->settle_updates /= d->settling;
-	/* how well the lives explain the table, and how many agree */
+	/* how well the workloads explain the table, and how many agree */
 	d->confidence = exp(-fit->misfit / MISFIT) * (0.5 + 0.5 * d->agreement);
 }
 
@@ -496,7 +499,7 @@ choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
 	EvInterval	w = ff_evidence_window(e);
 
 	stay(f, ff_evidence_seconds(e) < FULL_DAY ? DC_WAIT : DC_KEEP, d);
-	if (d->action == DC_WAIT || f->n == 0 || f->nlives > 0 || !(w.inserted >= e->min_updates) ||
+	if (d->action == DC_WAIT || f->n == 0 || f->nworkloads > 0 || !(w.inserted >= e->min_updates) ||
 		w.updated > FEW * w.inserted || e->updated_pct > 100 * FEW ||
 		1 - d->cost[FC_SET][0].ratio < e->min_gain)
 		return;
@@ -546,7 +549,7 @@ ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decis
 		ff_fit(w, e, fit);
 	ff_forecast(w, e, fit, f);
 	d->best = d->advised_in_ram = d->advised = f->current;
-	if (f->nlives > 0)
+	if (f->nworkloads > 0)
 		weigh(e, fit, f, r, d);
 	else
 		cost_room(e, f, &r, d);

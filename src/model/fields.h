@@ -75,6 +75,7 @@ ONE(index_bytes)
 ONE(ram_bytes)					/* memory that may hold the table and its indexes */
 ONE(vacuum_scale)				/* autovacuum's scale factor */
 ONE(vacuum_threshold)			/* rows */
+ONE(vacuum_most)				/* most dead rows before it runs; NAN: no limit */
 ONE(vacuum_nap_s)				/* least seconds between two autovacuums; negative: off */
 ONE(sessions)					/* mean number of active sessions in the database */
 

@@ -1,13 +1,13 @@
 /*
  * fit.c
- *	  Finds the lives that explain what was observed of a table.
+ *	  Finds the workloads that explain what was observed of a table.
  *
- * A life is a point in a unit cube: the prior table turns each coordinate into
+ * A workload is a point in a unit cube: the prior table turns each coordinate into
  * a parameter, so that the prior is uniform there and a step is accepted by the
  * likelihood alone (Metropolis).  The likelihood is raised to a power that
  * grows from round to round (sequential Monte Carlo), up to POWER, because the
  * errors of observations of one table are correlated.  It stays lower if too few
- * lives come near the observations.  Both widen the predicted ranges.
+ * workloads come near the observations.  Both widen the predicted ranges.
  */
 #include "model/fit.h"
 #include "base/numbers.h"
@@ -197,7 +197,7 @@ make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
  * scaled; statements for a share of the table do not, nor do updates of new rows.
  */
 static void
-make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
+make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkload *l)
 {
 	double		alone = bound(1.2 - 0.4 * or_else(e->sessions, 1.5), 0.1, 0.9);
 	double		v = u[G_LAG] < alone ? 0 :
@@ -235,7 +235,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l
 }
 
 static void
-make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
+make_workload(const FitPlan *p, const Evidence *e, const double *u, TwinWorkload *l)
 {
 	double		second = drawn(PR_SHARE, u[G_SHARE], 0);
 	double		seen = p->window.updated / p->live;
@@ -255,8 +255,9 @@ make_life(const FitPlan *p, const Evidence *e, const double *u, TwinLife *l)
 	memcpy(l->update_len, p->update_len, sizeof(l->update_len));
 	l->grow_updates = drawn(PR_GROW, u[G_GROW], 1);
 	make_snapshots(p, e, u, l);
-	l->vacuum_share = bound(or_else(e->vacuum_scale, 0.2), 0, 100) +
-		or_else(e->vacuum_threshold, 50) / p->live;
+	/* a vacuum for dead rows of the whole table comes after as many in its live part */
+	l->vacuum_share = (fmin(bound(or_else(e->vacuum_scale, 0.2), 0, 100) * (p->live + p->cold) +
+							or_else(e->vacuum_threshold, 50), or_else(e->vacuum_most, INFINITY))) / p->live;
 	l->vacuum_gap = or_else(e->vacuum_nap_s, 60) / or_else(p->window.seconds, 60) * seen;
 	if (p->window.vacuums >= 1)
 		l->vacuum_gap = seen / p->window.vacuums * drawn(PR_VACUUM, u[G_VACUUM], 1);
@@ -349,7 +350,7 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	return sum;
 }
 
-/* Randomness in the replay of a life, from its largest update transactions. */
+/* Randomness in the replay of a workload, from its largest update transactions. */
 typedef struct Chance
 {
 	double		together;		/* rows that count as one */
@@ -358,7 +359,7 @@ typedef struct Chance
 } Chance;
 
 static Chance
-chance_of(const TwinLife *l)
+chance_of(const TwinWorkload *l)
 {
 	Chance		c = {1, 1, 0};
 
@@ -388,27 +389,27 @@ share_density(double off, double share, double sd, double by_share, const Chance
 	return log_density(off / sqrt(sd * sd + by_share * by_share * less * less + chance));
 }
 
-/* Replays a life up to the window. */
+/* Replays a workload up to the window. */
 static void
-begin(Twin *t, const FitPlan *p, const TwinLife *life)
+begin(Twin *t, const FitPlan *p, const TwinWorkload *workload)
 {
-	ff_twin_start(t, life, p->filled_at, 1);
+	ff_twin_start(t, workload, p->filled_at, 1);
 	ff_twin_run(t, p->before_set);
 	ff_twin_set_fillfactor(t, p->fillfactor);
 	ff_twin_run(t, p->before - p->before_set);
 }
 
-/* Replays a life and returns the ln of the likelihood of what was observed. */
+/* Replays a workload and returns the ln of the likelihood of what was observed. */
 static double
 likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 {
 	Twin	   *t = &w->twin;
 	TwinView	view;
 	TwinCount	sum = {0};
-	Chance		chance = chance_of(&x->life);
+	Chance		chance = chance_of(&x->workload);
 	double		result = 0;
 
-	begin(t, p, &x->life);
+	begin(t, p, &x->workload);
 	for (int i = 0; i < FIT_SEGMENTS; i++)
 	{
 		double		hot;
@@ -443,7 +444,7 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 static void
 try_point(FitWork *w, const Evidence *e, Fit *fit, FitParticle *x)
 {
-	make_life(&fit->plan, e, x->u, &x->life);
+	make_workload(&fit->plan, e, x->u, &x->workload);
 	x->log_likelihood = likelihood(w, &fit->plan, e, x);
 	fit->runs++;
 }
@@ -627,7 +628,7 @@ ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 void
 ff_fit_today(Twin *t, const FitPlan *p, const FitParticle *x)
 {
-	begin(t, p, &x->life);
+	begin(t, p, &x->workload);
 	for (int i = 0; i < FIT_SEGMENTS; i++)
 		ff_twin_run(t, p->segment[i]);
 }

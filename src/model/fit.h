@@ -1,8 +1,8 @@
 /*
  * fit.h
- *	  Finds the lives (TwinLife) that explain what was observed of a table.
+ *	  Finds the workloads (TwinWorkload) that explain what was observed of a table.
  *
- * Pure C: no server calls, no allocation.  Lives are drawn from a prior that is
+ * Pure C: no server calls, no allocation.  Workloads are drawn from a prior that is
  * conditioned on what is known, replayed at the table's fillfactor and weighed
  * by the likelihood of everything observed; the likelier ones are moved and
  * weighed again.  The same evidence gives the same result on every machine.
@@ -12,15 +12,15 @@
 
 #include "model/plan.h"
 
-#define FIT_PARTICLES	16		/* lives that share the weight */
+#define FIT_PARTICLES	16		/* workloads that share the weight */
 #define FIT_DRAWS		48		/* drawn from the prior to begin with */
 #define FIT_ROUNDS		5		/* rounds in which all particles are moved */
-#define FIT_DIMS		64		/* coordinates of a life, each uniform in 0..1 */
+#define FIT_DIMS		64		/* coordinates of a workload, each uniform in 0..1 */
 
 typedef struct FitParticle
 {
 	double		u[FIT_DIMS];
-	TwinLife	life;
+	TwinWorkload	workload;
 	double		log_likelihood;
 	double		weight;			/* sums to 1 over all particles */
 	double		hot;			/* HOT share of the window in the replay */
@@ -39,12 +39,12 @@ typedef struct Fit
 typedef struct FitWork
 {
 	Twin		twin;
-	Twin		today;			/* the table as it is now, in one life */
+	Twin		today;			/* the table as it is now, in one workload */
 	FitParticle trial;
 	FitParticle draw[FIT_DRAWS];
 } FitWork;
 
-/* Finds the lives that explain a table; ff_plan() must have filled fit->plan. */
+/* Finds the workloads that explain a table; ff_plan() must have filled fit->plan. */
 extern void ff_fit(FitWork *work, const Evidence *e, Fit *fit);
 
 /* Replays a particle up to now: the twin then is the table as it is today. */

@@ -9,7 +9,7 @@
 
 /* Length of the replays (chosen: a curve within 50 ms). */
 #define CHUNKS			60		/* most chunks of a replay; its last two count as settled */
-#define LIFE_TICKS		100000.0 /* of one life in all its replays; later ones are short */
+#define LIFE_TICKS		100000.0 /* of one workload in all its replays; later ones are short */
 #define LEAST_CHUNKS	4		/* least, unless all HOT; after LIFE_TICKS at most twice as many */
 #define CHUNK_LAPS		1.3		/* updates of each row in one chunk */
 #define CHUNK_TICKS		1500.0	/* most of one chunk; twice as many for rare classes */
@@ -19,7 +19,7 @@
 #define ALL_HOT			0.998
 /* If the HOT shares of two replayed steps differ by this, one between them is replayed. */
 #define STEEP			0.03
-/* Half width of a predicted range, besides the lives: the twin's error for the true life in
+/* Half width of a predicted range, besides the workloads: the twin's error for the true workload in
  * nine of ten runs, percentage points (mixture_reality.py), and a share of the predicted
  * change (chosen). */
 #define RANGE_POINTS	1.5
@@ -27,7 +27,7 @@
 
 /* Ticks between two transactions of the rarest class with over 10 % of the updates. */
 static double
-longest(const TwinLife *l)
+longest(const TwinWorkload *l)
 {
 	double		result = 0;
 
@@ -53,7 +53,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	Twin	   *t = &w->twin;
 	const FitPlan *p = &fit->plan;
 	double		payback = f->updates * p->scale;
-	double		ticks = bound(bound(CHUNK_LAPS * p->rows, 0, CHUNK_TICKS), longest(&t->life), 1e9);
+	double		ticks = bound(bound(CHUNK_LAPS * p->rows, 0, CHUNK_TICKS), longest(&t->workload), 1e9);
 	double		chunk = bound(ticks, 0, payback / LEAST_CHUNKS);
 	TwinCount	sum = {0};
 	TwinCount	last[2] = {{0}};
@@ -132,9 +132,9 @@ fill_between(const Forecast *f, FcOutcome *o, int from, int to)
 	}
 }
 
-/* Replays one life, in one way, at one step. */
+/* Replays one workload, in one way, at one step. */
 static void
-replay_step(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int step)
+replay_step(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way, int step)
 {
 	int			at = step == f->current ? fit->plan.fillfactor : f->step[step].fillfactor;
 
@@ -143,15 +143,15 @@ replay_step(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int st
 		ff_twin_rewrite(&w->twin, at);
 	else
 		ff_twin_set_fillfactor(&w->twin, at);
-	replay(w, fit, f, way, &f->outcome[way][life][step]);
+	replay(w, fit, f, way, &f->outcome[way][workload][step]);
 }
 
 /* Replays the middle step between two, recursively while their HOT shares differ much. */
 static void
-replay_between(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int from, int to,
+replay_between(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way, int from, int to,
 			   int depth)
 {
-	FcOutcome  *o = f->outcome[way][life];
+	FcOutcome  *o = f->outcome[way][workload];
 	int			middle = (from + to) / 2;
 
 	if (depth == 0 || middle == from || fabs(o[from].hot - o[to].hot) < STEEP)
@@ -159,14 +159,14 @@ replay_between(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way, int
 		fill_between(f, o, from, to);
 		return;
 	}
-	replay_step(w, fit, f, life, way, middle);
-	replay_between(w, fit, f, life, way, from, middle, depth - 1);
-	replay_between(w, fit, f, life, way, middle, to, depth - 1);
+	replay_step(w, fit, f, workload, way, middle);
+	replay_between(w, fit, f, workload, way, from, middle, depth - 1);
+	replay_between(w, fit, f, workload, way, middle, to, depth - 1);
 }
 
-/* Fills all steps of one life, in one way. */
+/* Fills all steps of one workload, in one way. */
 static void
-replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
+replay_steps(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way)
 {
 	static const int anchors[FC_WAYS][5] = {{100, 50, 10, 10, 10}, {100, 90, 70, 40, 10}};
 	int			last = -1;
@@ -179,25 +179,25 @@ replay_steps(FitWork *w, const Fit *fit, Forecast *f, int life, FcWay way)
 			wanted |= f->step[i].fillfactor == ff_twin_step_edge(anchors[way][k], fit->plan.step_len);
 		if (!wanted)
 			continue;
-		replay_step(w, fit, f, life, way, i);
+		replay_step(w, fit, f, workload, way, i);
 		if (last >= 0)
-			replay_between(w, fit, f, life, way, last, i, 2);
+			replay_between(w, fit, f, workload, way, last, i, 2);
 		last = i;
 	}
 }
 
-/* Quantile "share" of a step's HOT share over the lives. */
+/* Quantile "share" of a step's HOT share over the workloads. */
 static double
 hot_quantile(const Forecast *f, FcWay way, int step, double share)
 {
 	double		least = INFINITY;
 
-	for (int i = 0; i < f->nlives; i++)
+	for (int i = 0; i < f->nworkloads; i++)
 	{
 		double		hot = f->outcome[way][i][step].window_hot;
 		double		weight = 0;
 
-		for (int k = 0; k < f->nlives; k++)
+		for (int k = 0; k < f->nworkloads; k++)
 			weight += f->outcome[way][k][step].window_hot <= hot ? f->weight[k] : 0;
 		if (weight >= share && hot < least)
 			least = hot;
@@ -208,7 +208,7 @@ hot_quantile(const Forecast *f, FcWay way, int step, double share)
 static void
 summarise(const Fit *fit, Forecast *f)
 {
-	for (int k = 0; k < f->nlives; k++)
+	for (int k = 0; k < f->nworkloads; k++)
 		f->rewritten_hot_pct += 100 * f->weight[k] * f->outcome[FC_REWRITE][k][f->current].window_hot;
 	for (int i = 0; i < f->n; i++)
 	{
@@ -216,7 +216,7 @@ summarise(const Fit *fit, Forecast *f)
 		FcWay		way = i == f->current ? FC_SET : FC_REWRITE;
 		double		off;
 
-		for (int k = 0; k < f->nlives; k++)
+		for (int k = 0; k < f->nworkloads; k++)
 		{
 			const FcOutcome *o = &f->outcome[way][k][i];
 
@@ -255,8 +255,8 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 	}
 	f->updates = p->window.updated / ff_evidence_seconds(e) *
 		bound(or_else(e->payback_s, 30 * 86400.0), 1, 1e12);
-	f->nlives = fit->n;
-	for (int i = 0; i < f->nlives; i++)
+	f->nworkloads = fit->n;
+	for (int i = 0; i < f->nworkloads; i++)
 	{
 		f->weight[i] = fit->particle[i].weight;
 		ff_fit_today(&w->today, p, &fit->particle[i]);
@@ -265,6 +265,6 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 		replay_steps(w, fit, f, i, FC_SET);
 		replay_steps(w, fit, f, i, FC_REWRITE);
 	}
-	if (f->nlives > 0)
+	if (f->nworkloads > 0)
 		summarise(fit, f);
 }

@@ -2,7 +2,7 @@
  * forecast.h
  *	  What each fillfactor would do to a table over payback_time.
  *
- * Pure C: no server calls, no allocation.  Every life that explains the table is
+ * Pure C: no server calls, no allocation.  Every workload that explains the table is
  * replayed from today's pages onwards, with its pages as they are and rewritten.  Some
  * steps are replayed, the others interpolated.  A table that settles by itself also
  * settles in the replay.
@@ -21,7 +21,7 @@ typedef enum FcWay
 	FC_WAYS
 } FcWay;
 
-/* One life at one step: means over payback_time, per row updated. */
+/* One workload at one step: means over payback_time, per row updated. */
 typedef struct FcOutcome
 {
 	double		hot;
@@ -40,7 +40,7 @@ typedef struct FcStep
 	int			fillfactor;		/* highest of the step */
 	int			rows_per_page;	/* at plan.step_len */
 	/*
-	 * Means over the lives, in a window as long as the one observed: its later half,
+	 * Means over the workloads, in a window as long as the one observed: its later half,
 	 * after a rewrite; at today's fillfactor all of it, without a rewrite.
 	 */
 	double		hot_pct;
@@ -55,13 +55,13 @@ typedef struct Forecast
 	int			n;				/* steps, from 100 downwards */
 	int			current;		/* index of the table's step */
 	FcStep		step[FC_STEPS];
-	int			nlives;			/* the particles of the fit */
+	int			nworkloads;			/* the particles of the fit */
 	double		weight[FIT_PARTICLES];	/* sums to 1 */
 	FcOutcome	outcome[FC_WAYS][FIT_PARTICLES][FC_STEPS];
 	double		pages_now[FIT_PARTICLES];	/* pages per live row today */
 	double		rewritten_hot_pct;	/* hot_pct after a rewrite at today's fillfactor */
 	double		updates;		/* rows updated in the table over payback_time */
-	double		ticks;			/* replayed so far for the current life */
+	double		ticks;			/* replayed so far for the current workload */
 } Forecast;
 
 extern void ff_forecast(FitWork *work, const Evidence *e, const Fit *fit, Forecast *f);

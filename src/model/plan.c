@@ -1,6 +1,6 @@
 /*
  * plan.c
- *	  What is known of a table before lives are drawn.
+ *	  What is known of a table before workloads are drawn.
  */
 #include "model/plan.h"
 #include "base/numbers.h"
@@ -348,6 +348,23 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->start_rows = net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
 }
 
+/*
+ * Tells the live part from the cold one: if rows are updated soon after their insert and none is
+ * deleted, these are the rows inserted in the window, and those that updates reach back to.
+ */
+static void
+plan_live_part(FitPlan *p)
+{
+	double		reach = fmax(p->window.inserted, p->insert_distance / LATELY);
+
+	if (isnan(p->insert_distance) || !(reach < p->live) ||
+		p->window.deleted > NEGLIGIBLE * p->window.inserted)
+		return;
+	p->cold = p->live - bound(reach, LEAST_ROWS, p->live);
+	p->live -= p->cold;
+	p->mean_live = bound(p->live - p->window.inserted / 2, 0.5 * p->live, 1e15);
+}
+
 int
 ff_plan(const Evidence *e, FitPlan *p)
 {
@@ -385,6 +402,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	for (int i = 0; i < p->nslots && !isnan(p->insert_distance); i++)
 		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)
 			p->insert_distance = bound(p->slot[i].rows, 1, p->live);
+	plan_live_part(p);
 	plan_course(e, p);
 	return 1;
 }

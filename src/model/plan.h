@@ -1,6 +1,6 @@
 /*
  * plan.h
- *	  What is known of a table before lives are drawn: its classes of statements, its
+ *	  What is known of a table before workloads are drawn: its classes of statements, its
  *	  row lengths, which updates more room could make HOT, and the course of a replay.
  *
  * A replay covers a part of the table.  Its rows, and the rows of statements for a share of
@@ -56,7 +56,8 @@ typedef struct FitPlan
 	double		insert_mean;	/* mean of the row lengths, bytes */
 	double		update_mean;
 	int			resizes;		/* updated rows have other lengths */
-	double		live;			/* live rows of the table */
+	double		live;			/* live rows of the part that is written */
+	double		cold;			/* all others */
 	double		mean_live;		/* mean of these over the window */
 	double		rows;			/* rows in the replay */
 	double		scale;			/* rows / live */

@@ -1,5 +1,5 @@
 /*
- * model.c
+ * sql.c
  *	  SQL interface of the model: takes a row of evidence, returns a JSON
  *	  object with the choice and all steps of the curve.
  *
@@ -26,7 +26,7 @@
 
 /* Increase it with every change of the model's results: stored fits of another version are
  * not used. */
-#define MODEL_VERSION	8
+#define MODEL_VERSION	9
 
 /* Upper limit of sizes in the result, so that all are written exactly (chosen). */
 #define MOST_BYTES	1e16
@@ -44,6 +44,7 @@ double		ff_size_weight;
 double		ff_storage_weight;
 double		ff_min_gain;
 int			ff_min_updates;
+double		ff_min_confidence;
 double		ff_page_read_cost;
 
 /* The argument and everything computed from it. */
@@ -58,11 +59,15 @@ typedef struct Model
 
 /* An unknown or infinite number is NAN. */
 static double
+finite_or_unknown(double v)
+{
+	return isfinite(v) ? v : NAN;
+}
+
+static double
 number(Datum value, bool isnull)
 {
-	double		v = isnull ? NAN : DatumGetFloat8(value);
-
-	return isfinite(v) ? v : NAN;
+	return isnull ? NAN : finite_or_unknown(DatumGetFloat8(value));
 }
 
 /* Reads up to n elements of an array; returns how many.  Unless it is empty, the rest are 0. */
@@ -97,20 +102,20 @@ read_evidence(HeapTupleHeader row, Evidence *e)
 	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
 	{
 		int			i = SPI_fnumber(desc, f->name) - 1;
-		Oid			type = f->n > 0 ? FLOAT8ARRAYOID : FLOAT8OID;
 		char	   *to = (char *) e + f->offset;
 
 		if (i < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("the evidence has no column \"%s\"", f->name)));
-		if (TupleDescAttr(desc, i)->atttypid != type)
+		if (f->n > 0 && TupleDescAttr(desc, i)->atttypid != FLOAT8ARRAYOID)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("column \"%s\" of the evidence is not of type %s", f->name,
-							format_type_be(type))));
+							format_type_be(FLOAT8ARRAYOID))));
 		if (f->n == 0)
-			*(double *) to = number(values[i], nulls[i]);
+			*(double *) to = nulls[i] ? NAN :
+				finite_or_unknown(ff_number(values[i], TupleDescAttr(desc, i)));
 		else if (!nulls[i])
 			ff_evidence_count(e, f, read_array(values[i], to, f->step, f->n));
 	}
@@ -184,9 +189,9 @@ append_class(StringInfo t, const TwinClass *c)
 	appendStringInfoChar(t, '}');
 }
 
-/* Appends a life, with the names of TwinLife, and how much of the table it replays. */
+/* Appends a workload, with the names of TwinWorkload, and how much of the table it replays. */
 static void
-append_life(StringInfo t, const FitPlan *plan, const TwinLife *l)
+append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 {
 	appendStringInfoChar(t, '{');
 	append_numbers(t, SHORT, (Number[]) {
@@ -230,15 +235,15 @@ least_ratio(const Model *m)
 	return least;
 }
 
-/* The life whose settled HOT shares are nearest to the predicted ones. */
-static const TwinLife *
-typical_life(const Model *m)
+/* The workload whose settled HOT shares are nearest to the predicted ones. */
+static const TwinWorkload *
+typical_workload(const Model *m)
 {
 	const Forecast *f = &m->forecast;
 	double		least = INFINITY;
 	int			typical = 0;
 
-	for (int i = 0; i < f->nlives; i++)
+	for (int i = 0; i < f->nworkloads; i++)
 	{
 		double		off = 0;
 
@@ -251,7 +256,7 @@ typical_life(const Model *m)
 			typical = i;
 		}
 	}
-	return &m->fit.particle[typical].life;
+	return &m->fit.particle[typical].workload;
 }
 
 /* Appends a value of type ff_internal.choice. */
@@ -285,8 +290,8 @@ append_choice(StringInfo t, const Model *m)
 	});
 	if (fitted)
 	{
-		appendStringInfoString(t, ", \"life\": ");
-		append_life(t, p, typical_life(m));
+		appendStringInfoString(t, ", \"workload\": ");
+		append_workload(t, p, typical_workload(m));
 	}
 	appendStringInfoChar(t, '}');
 }
@@ -328,7 +333,7 @@ check_for_interrupts(void)
 }
 
 /*
- * ff_model(evidence ff_internal.model_input, curve boolean) returns json
+ * ff_model(evidence record, curve boolean) returns json
  *
  * Returns the choice and the steps, from 100 downwards, see decide.h; NULL if no row
  * length is known or an argument is NULL.

@@ -90,7 +90,7 @@ heap_free_space(const TwinPage *p)
 static inline uint32_t
 horizon(const Twin *t)
 {
-	const TwinLife *l = &t->life;
+	const TwinWorkload *l = &t->workload;
 
 	if (l->held >= 1.0 && l->held_share > 0.0)
 	{
@@ -287,7 +287,7 @@ static void
 insert_row(Twin *t)
 {
 	int			q = (int) random_below(t, TW_QUANTILES);
-	int			len = t->life.insert_len[q];
+	int			len = t->workload.insert_len[q];
 	int			page = page_for_version(t, len);
 
 	if (page < 0)
@@ -310,7 +310,7 @@ insert_row(Twin *t)
 static inline int
 next_length(Twin *t, const TwinRow *r, int resizes)
 {
-	const TwinLife *l = &t->life;
+	const TwinWorkload *l = &t->workload;
 	double		done;
 
 	if (!resizes)
@@ -410,10 +410,10 @@ vacuum(Twin *t)
 static void
 autovacuum(Twin *t)
 {
-	double		gap = t->life.vacuum_gap;
+	double		gap = t->workload.vacuum_gap;
 
 	if (gap >= 0.0 && t->now - t->last_vacuum >= gap * (double) t->nlive &&
-		(double) (t->ndead + t->ndead_lps) >= t->life.vacuum_share * (double) t->nlive)
+		(double) (t->ndead + t->ndead_lps) >= t->workload.vacuum_share * (double) t->nlive)
 		vacuum(t);
 }
 
@@ -435,9 +435,9 @@ turns_of(const Twin *t, const TwinClass *c, double *share)
 	double		each;
 	int			turns;
 
-	for (int i = 0; i < t->life.nclasses; i++)
-		if (t->life.class[i].command == EV_INSERT)
-			inserts += t->life.class[i].rate;
+	for (int i = 0; i < t->workload.nclasses; i++)
+		if (t->workload.class[i].command == EV_INSERT)
+			inserts += t->workload.class[i].rate;
 	each = inserts > 0.0 ? c->rate * (c->stride > 1 ? c->stride : 1) / inserts : 1.0;
 	turns = (int) bound(ceil(each / 1.05), 1, TW_TURNS);
 	*share = bound(each / turns, 0, 1);
@@ -451,7 +451,7 @@ turns_of(const Twin *t, const TwinClass *c, double *share)
 static int64_t
 pick_in_turn(Twin *t, int class, int64_t n)
 {
-	const TwinClass *c = &t->life.class[class];
+	const TwinClass *c = &t->workload.class[class];
 	double		share;
 	int			turns = turns_of(t, c, &share);
 	int			waiting = 0;
@@ -499,7 +499,7 @@ pick_skewed(Twin *t, const TwinClass *c, int64_t all)
 static int64_t
 pick_row(Twin *t, int class, int64_t span)
 {
-	const TwinClass *c = &t->life.class[class];
+	const TwinClass *c = &t->workload.class[class];
 	int64_t		all = t->next_row - t->first_row;
 	int64_t		far = (int64_t) bound(c->distance, 1, (double) all);
 	int64_t		near = (int64_t) bound(c->near, 0, (double) far - 1);
@@ -567,7 +567,7 @@ whole(Twin *t, double mean)
 static int64_t
 pick_first(Twin *t, int class, int64_t n, int64_t stride)
 {
-	const TwinClass *c = &t->life.class[class];
+	const TwinClass *c = &t->workload.class[class];
 	int64_t		span = n * stride;
 	int64_t		id;
 
@@ -628,7 +628,7 @@ scan_rows(Twin *t, const TwinClass *c, int64_t id, int64_t stride)
 static void
 change_rows(Twin *t, int class, int64_t n)
 {
-	const TwinClass *c = &t->life.class[class];
+	const TwinClass *c = &t->workload.class[class];
 	int64_t		stride = (int64_t) c->stride;
 	int64_t		id = 0;
 
@@ -658,7 +658,7 @@ change_rows(Twin *t, int class, int64_t n)
 static void
 transaction(Twin *t, int class)
 {
-	const TwinClass *c = &t->life.class[class];
+	const TwinClass *c = &t->workload.class[class];
 	int64_t		n = whole(t, c->rows);
 
 	if (c->whole)
@@ -687,17 +687,17 @@ ff_twin_run(Twin *t, double ticks)
 		int			next = 0;
 		int			i;
 
-		for (i = 1; i < t->life.nclasses; i++)
+		for (i = 1; i < t->workload.nclasses; i++)
 			if (t->due[i] < t->due[next])
 				next = i;
-		if (t->life.nclasses == 0 || t->due[next] >= end)
+		if (t->workload.nclasses == 0 || t->due[next] >= end)
 		{
 			t->now = end;
 			break;
 		}
 		if (ff_twin_check)
 			ff_twin_check();
-		c = &t->life.class[next];
+		c = &t->workload.class[next];
 		t->now = t->due[next];
 		transaction(t, next);
 		/* at a random time in each interval, so that times vary but do not drift */
@@ -711,9 +711,9 @@ ff_twin_run(Twin *t, double ticks)
 static void
 prepare_classes(Twin *t)
 {
-	for (int i = 0; i < t->life.nclasses; i++)
+	for (int i = 0; i < t->workload.nclasses; i++)
 	{
-		const TwinClass *c = &t->life.class[i];
+		const TwinClass *c = &t->workload.class[i];
 		double		share;
 		int			turns = turns_of(t, c, &share);
 		int64_t		span = (int64_t) (c->rows * (c->stride > 1 ? c->stride : 1));
@@ -725,7 +725,7 @@ prepare_classes(Twin *t)
 }
 
 static void
-clamp_life(TwinLife *l)
+clamp_workload(TwinWorkload *l)
 {
 	l->nclasses = (int) bound(l->nclasses, 0, TW_CLASSES);
 	for (int i = 0; i < l->nclasses; i++)
@@ -760,18 +760,18 @@ ff_twin_set_fillfactor(Twin *t, int fillfactor)
 }
 
 void
-ff_twin_start(Twin *t, const TwinLife *life, int fillfactor, uint64_t seed)
+ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t seed)
 {
 	memset(t, 0, offsetof(Twin, page));
-	t->life = *life;
-	clamp_life(&t->life);
+	t->workload = *workload;
+	clamp_workload(&t->workload);
 	t->rng = seed * UINT64_C(0x9E3779B97F4A7C15) + UINT64_C(0xD1B54A32D192ED03);
 	ff_twin_set_fillfactor(t, fillfactor);
 	t->target = t->visiting = -1;
 	t->dead_free = -1;
 	t->xid = t->oldest = 1;
-	t->advance = 1.0 / (1.0 + t->life.lag);
-	for (int i = 0; i < (int) t->life.start_rows && !t->exhausted; i++)
+	t->advance = 1.0 / (1.0 + t->workload.lag);
+	for (int i = 0; i < (int) t->workload.start_rows && !t->exhausted; i++)
 		insert_row(t);
 	t->target = -1;
 	prepare_classes(t);

@@ -4,9 +4,9 @@
  *	  together on simulated pages.
  *
  * Pure C: no server calls, no allocation (the caller supplies a Twin), the same
- * result for the same life and seed on every machine with IEEE doubles.  It
+ * result for the same workload and seed on every machine with IEEE doubles.  It
  * counts bytes and line pointers; there are no tuples.  Time is counted in row
- * updates of the table ("ticks"); if a life has no update, in rows written.
+ * updates of the table ("ticks"); if a workload has no update, in rows written.
  */
 #ifndef FF_MODEL_TWIN_H
 #define FF_MODEL_TWIN_H
@@ -62,7 +62,7 @@ typedef struct TwinClass
 	int			resizes;		/* its updates change the length of rows */
 } TwinClass;
 
-typedef struct TwinLife
+typedef struct TwinWorkload
 {
 	int			nclasses;
 	TwinClass	class[TW_CLASSES];
@@ -77,7 +77,7 @@ typedef struct TwinLife
 	double		vacuum_share;	/* dead / live rows at which vacuum runs */
 	double		vacuum_gap;		/* least ticks per live row between vacuums; negative: off */
 	double		start_rows;		/* rows loaded at first */
-} TwinLife;
+} TwinWorkload;
 
 /* What was counted since ff_twin_count_from_here(). */
 typedef struct TwinCount
@@ -129,7 +129,7 @@ typedef struct TwinDead
 
 typedef struct Twin
 {
-	TwinLife	life;
+	TwinWorkload	workload;
 	uint64_t	rng;
 	int			reserve;		/* bytes that inserts leave free */
 	int			prune_below;	/* prune on access under this many free bytes */
@@ -190,7 +190,7 @@ extern int	ff_twin_rows_per_page(int fillfactor, int len);
 extern int	ff_twin_step_edge(int fillfactor, int len);
 
 /* Load the first rows at a fillfactor.  Values out of range are clamped. */
-extern void ff_twin_start(Twin *t, const TwinLife *life, int fillfactor, uint64_t seed);
+extern void ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t seed);
 
 /* Sets what inserts leave free and at how little free space pages are pruned. */
 extern void ff_twin_set_fillfactor(Twin *t, int fillfactor);

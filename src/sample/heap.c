@@ -20,8 +20,9 @@
 
 PG_FUNCTION_INFO_V1(ff_sample);
 
-/* The columns of type page_sample; no other code names them. */
+/* The columns of page_sample and of ff_sample(); no other code names them. */
 static const FfColumn columns[] = {
+	{"relation", FF_RELATION},
 	{"rel_id", FF_CALLER},
 	{"sampled_at", FF_CALLER},
 	{"rollup", FF_CALLER},
@@ -120,13 +121,14 @@ open_heap(FunctionCallInfo fcinfo)
  * sample(relation regclass) returns page_sample
  *
  * See the comments on the type.  Errors: those of ff_sample(), and 55000 if the type
- * has other columns.
+ * has columns that are not above.
  */
 Datum
 ff_sample(PG_FUNCTION_ARGS)
 {
 	FfSample   *sample = palloc0(sizeof(FfSample));
 
+	ff_require("collector");
 	sample->rel = open_heap(fcinfo);
 	ff_visibility_begin(sample->rel, &sample->xacts);
 	ff_read_sample(sample, FF_HEAP_METRICS, exact_metrics, lengthof(exact_metrics), count_page);

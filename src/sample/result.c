@@ -2,8 +2,8 @@
  * result.c
  *	  Turns the counts of a sample into the row that a sampling function returns.
  *
- * Each kind of sample has one array of its columns, in the order of its row type; a
- * difference between the two is an error.
+ * Each kind of sample has one array of all columns that it can fill.  A function's row
+ * type chooses among them by name.
  */
 #include "postgres.h"
 
@@ -73,22 +73,17 @@ column_text(const FfSample *sample, const FfColumn *c)
 	}
 }
 
-/* Error 55000 if the type's columns differ from the library's. */
-static void
-check_columns(TupleDesc desc, const FfColumn *column, int ncolumns)
+/* The column of this name; error 55000 if there is none. */
+static const FfColumn *
+find_column(const FfColumn *column, int ncolumns, const char *name)
 {
-	for (int i = 0; i < Max(desc->natts, ncolumns); i++)
-	{
-		const char *sql = i < desc->natts ? NameStr(TupleDescAttr(desc, i)->attname) : "none";
-		const char *library = i < ncolumns ? column[i].name : "none";
-
-		if (strcmp(sql, library) != 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("column %d of a page sample is \"%s\" in SQL and \"%s\" in the library",
-							i + 1, sql, library),
-					 errhint("The library and the SQL objects are of different versions.")));
-	}
+	for (int i = 0; i < ncolumns; i++)
+		if (strcmp(column[i].name, name) == 0)
+			return &column[i];
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the library has no column \"%s\" of a page sample", name),
+			 errhint("The library and the SQL objects are of different versions.")));
 }
 
 /* The sample as a row of the calling function's result type; closes the relation. */
@@ -96,13 +91,14 @@ Datum
 ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column, int ncolumns)
 {
 	TupleDesc	desc;
-	char	  **values = palloc(sizeof(char *) * ncolumns);
+	char	  **values;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	check_columns(desc, column, ncolumns);
-	for (int i = 0; i < ncolumns; i++)
-		values[i] = column_text(sample, &column[i]);
+	values = palloc(sizeof(char *) * desc->natts);
+	for (int i = 0; i < desc->natts; i++)
+		values[i] = column_text(sample, find_column(column, ncolumns,
+													NameStr(TupleDescAttr(desc, i)->attname)));
 	relation_close(sample->rel, AccessShareLock);
 	return HeapTupleGetDatum(BuildTupleFromCStrings(TupleDescGetAttInMetadata(desc), values));
 }

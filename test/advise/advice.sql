@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(122);
+SELECT plan(125);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -64,7 +64,7 @@ SELECT changed('reindexed', '50 minutes', 'indexes', 40);
 SELECT statements_of('reindexed', 'k', 1000, 'UPDATE reindexed SET k = 1');
 CREATE FUNCTION reindexed(columns smallint[]) RETURNS text LANGUAGE sql AS $$
     UPDATE ff_internal.change SET indexed_columns = columns WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'reindexed');
-    SELECT format('%s updates, %s', (e.since_change).updated, a.action) FROM ff_internal.evidence('reindexed') e, ff_advise('reindexed') a $$;
+    SELECT format('%s updates, %s', e.since_updated, a.action) FROM ff_internal.evidence('reindexed') e, ff_advise('reindexed') a $$;
 SELECT is(reindexed('{1}'), '60000 updates, raise', 'indexes changed, no statement sets a column: all updates still count');
 SELECT is(reindexed('{}'), '60000 updates, raise', 'indexes changed, all columns are in another index: all updates still count');
 SELECT is(reindexed('{1,3}'), '50000 updates, wait', 'indexes changed, a statement sets a column: only later updates count');
@@ -95,15 +95,12 @@ SELECT is((SELECT bool_and(rewrite_seconds >= 0 AND rewrite_disk_bytes > 0 AND r
 SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'advice without a rewrite has no cost of a rewrite');
 SELECT matches(reason, 'Rewriting it takes about a second, .* of disk and .* of WAL[.]', 'the reason says what the rewrite takes') FROM ff_advise() WHERE needs_rewrite LIMIT 1;
 SELECT matches(reason, '^10 % .* If nothing is done, .* HOT once settled, .* of WAL a day, and .* in 30 days[.] It settles by itself', 'a table that settles by itself: the reason says what happens if nothing is done') FROM ff_advise('sheds');
-SELECT matches(ff_internal.words_of_action(jsonb_populate_record(v, jsonb_build_object('diagnosis', to_jsonb(v.diagnosis) || '{"cause": "row_growth"}'))),
-    '[.] If rows do not get longer than now, it settles by itself', 'the same if rows grow: it holds only if they do not grow further') FROM ff_internal.known_decision('sheds', true) v;
--- if the table may become HOT by itself, a small gain has to wait; a clear one does not
-SELECT is((SELECT concat_ws(' ', d.action, d.because) FROM ff_internal.decide_updated(jsonb_populate_record(NULL::ff_internal.decision, format(
-	'{"gain": %s, "confidence": 0.5, "needed_confidence": 0.2, "now_step": {"fillfactor": 100}, "then_step": {"fillfactor": 70}, "fit": {"choice": {"settling": 0.3}}, "diagnosis": {"evidence": {"window_s": 3600, "since_change_s": 3600}}}', gain)::jsonb)) d), said, format('may settle by itself, cost divided by %s', gain))
-  FROM (VALUES (1.05, 'wait settling'), (1.2, 'lower')) v(gain, said);
-
-SELECT matches(ff_internal.words_of_action(jsonb_populate_record(NULL::ff_internal.decision, format(
-	'{"action": "keep", "cause": "settling", "diagnosis": {"evidence": {"since_change_s": 3600, "since_change": {"updated": 1000}}}, "fit": {"choice": {"settle_updates": %s}}}', updates)::jsonb)), said || '$',
+SELECT matches(ff_internal.words_of_action(v.evidence, v.fit, jsonb_populate_record(v.decision, '{"seen_cause": "row_growth"}')),
+    '[.] If rows do not get longer than now, it settles by itself', 'the same if rows grow: it holds only if they do not grow further') FROM ff_internal.decision_with_curve('sheds', true) v;
+SELECT matches(ff_internal.words_of_action(
+           jsonb_populate_record(NULL::ff_internal.table_evidence, '{"since_change_s": 3600, "since_updated": 1000}'),
+           jsonb_populate_record(NULL::ff_internal.fit, format('{"choice": {"settle_updates": %s}}', updates)::jsonb),
+           jsonb_populate_record(NULL::ff_internal.decision, '{"action": "keep", "cause": "settling"}')), said || '$',
 	format('a table that settles, %s updates before its end, says how far it is', updates))
   FROM (VALUES (0, '[.] Nearly all that can be HOT already is'), (2000, '[.] After 2000 more updates, 2 hours at this rate, nearly all that can be HOT will be')) v(updates, said);
 
@@ -119,7 +116,7 @@ DELETE FROM ff_internal.collection WHERE began_at BETWEEN now() - interval '10 h
 SELECT matches(reason, 'indexed_j', 'the reason names the index that blocks HOT') FROM ff_advise('indexed');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE ddl IS NOT NULL AND action NOT IN ('lower', 'raise')), 0::bigint, 'only lower and raise have a statement');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason IS NULL OR cause IS NULL OR action IS NULL OR confidence NOT BETWEEN 0 AND 1), 0::bigint, 'every row has an action, a cause, a reason and a confidence');
-SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_internal.candidate), 'one row for every table');
+SELECT is((SELECT count(*) FROM ff_advise()), (SELECT count(*) FROM ff_internal.user_table), 'one row for every table');
 
 -- excluded, and included again
 SELECT matches(ff_exclude('public.se?tled*'), '^public[.]se[?]tled[*] leaves out 2 tables: public[.]settled[^ ]*, public[.]settled[^ ]*$', 'ff_exclude() lists the tables that its pattern matches');
@@ -141,7 +138,7 @@ SELECT is(ff_exclude(pattern), pattern || ' leaves out ' || tables, format('ff_e
                ('public.a?b', '8 tables: public.a"b, public.a%b, public.a''b, public.a.b, public.a?b, ...')) v(pattern, tables);
 SELECT is((SELECT count(*) FROM ff_internal.excluded), 12::bigint, 'each pattern is kept');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE reason ~ 'excluded'), 10::bigint, 'a table that several patterns match has one row');
-SELECT is(ff_exclude('*.*'), format('*.* leaves out %s tables: ', (SELECT count(*) FROM ff_internal.candidate)) || (SELECT string_agg(name, ', ') FROM (SELECT ff_internal.plain(nspname || '.' || relname) FROM ff_internal.candidate ORDER BY 1 LIMIT 5) n(name)) || ', ...', 'the pattern *.* matches all tables, and five are listed');
+SELECT is(ff_exclude('*.*'), format('*.* leaves out %s tables: ', (SELECT count(*) FROM ff_internal.user_table)) || (SELECT string_agg(name, ', ') FROM (SELECT ff_internal.plain(nspname || '.' || relname) FROM ff_internal.user_table ORDER BY 1 LIMIT 5) n(name)) || ', ...', 'the pattern *.* matches all tables, and five are listed');
 SELECT is((SELECT count(*) FROM ff_advise() WHERE cause <> 'not_examined'), 0::bigint, 'with *.* no table is examined');
 ROLLBACK TO patterns;
 
@@ -172,9 +169,37 @@ ROLLBACK TO another;
 SELECT fit_of_another('a fit made before an index was dropped', 'DROP INDEX full_i');
 ROLLBACK TO another;
 
+-- the last fit is the prior of the next one only if it was made with the same settings
+SAVEPOINT prior;
+SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname = 'thirds';
+SET LOCAL fillfactor_advisor.size_weight = 0;
+CREATE TEMP TABLE with_last AS SELECT fillfactor, cost, is_advised FROM ff_curve('thirds', true);
+SAVEPOINT without;
+DELETE FROM ff_internal.fit f USING ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.relname = 'thirds';
+SELECT set_eq($$ SELECT fillfactor, cost, is_advised FROM ff_curve('thirds', true) $$, 'TABLE with_last', 'other weights: the last fit does not count');
+ROLLBACK TO without;
+RESET fillfactor_advisor.size_weight;
+UPDATE ff_internal.fit SET steps = ARRAY(SELECT jsonb_populate_record(s, jsonb_build_object('cost', CASE WHEN s.fillfactor = 100 THEN 1 ELSE 5 END)) FROM unnest(steps) s), evidence_hash = '';
+SELECT cmp_ok((SELECT min(cost) FROM ff_curve('thirds', true) WHERE fillfactor < 100), '>', 1::real, 'the same weights: it does');
+ROLLBACK TO prior;
+-- lowering min_updates makes a stored fit outdated
+SELECT ff_internal.fit_made_with() AS made_with \gset
+SET LOCAL fillfactor_advisor.min_updates = 100;
+SELECT isnt(ff_internal.fit_made_with(), :'made_with', 'another min_updates: the fit is outdated');
+ROLLBACK TO prior;
+-- the hash of the evidence is the same in every session
+CREATE TEMP TABLE hashed AS SELECT ff_internal.evidence_hash(e) || ff_internal.fit_made_with() AS hash FROM ff_internal.evidence('growth') e;
+SET LOCAL TimeZone = 'Asia/Tokyo';
+SELECT is(ff_internal.evidence_hash(e) || ff_internal.fit_made_with(), hash, 'the evidence has the same hash in another time zone') FROM ff_internal.evidence('growth') e, hashed;
+SET LOCAL DateStyle = 'German';
+SET LOCAL extra_float_digits = -5;
+SET LOCAL IntervalStyle = 'iso_8601';
+SELECT is(ff_internal.evidence_hash(e) || ff_internal.fit_made_with(), hash, 'the evidence has the same hash with other formats') FROM ff_internal.evidence('growth') e, hashed;
+ROLLBACK TO prior;
+
 -- a choice is kept until the evidence against it is clear
 CREATE FUNCTION chosen_last(f int) RETURNS void LANGUAGE sql AS $$
-	UPDATE ff_internal.fit SET choice.advised_step = f, mark = '' WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'growth') $$;
+	UPDATE ff_internal.fit SET choice.advised_step = f, evidence_hash = '' WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'growth') $$;
 SELECT (choice).advised_step AS stands, (SELECT min(s.fillfactor) FROM unnest(steps) s WHERE s.fillfactor > to_fillfactor) AS beside, (SELECT s.fillfactor FROM unnest(steps) s ORDER BY s.cost DESC LIMIT 1) AS worst
   FROM ff_internal.fit JOIN ff_internal.relation USING (rel_id) WHERE relname = 'growth' \gset
 SELECT chosen_last(:beside);
@@ -193,13 +218,12 @@ RESET fillfactor_advisor.min_confidence;
 
 -- the same table, within memory, as large as memory, and ten times as large
 CREATE TEMP TABLE by_memory AS
-SELECT v.ratio, (o.v).recommended_fillfactor, (o.v).gain, (ff_internal.words(o.v)).reason
+SELECT v.ratio, d.recommended_fillfactor, d.gain, (ff_internal.words(x, f, d)).reason
   FROM (VALUES (0.1), (1), (10)) v(ratio)
- CROSS JOIN LATERAL ff_internal.diagnosis('memory') d
- CROSS JOIN LATERAL unnest(ARRAY[d.evidence]) e
+ CROSS JOIN LATERAL ff_internal.evidence('memory') e
  CROSS JOIN LATERAL jsonb_populate_record(e, jsonb_build_object('index_bytes', 4096000, 'ram_bytes', (12288000 / v.ratio)::bigint, 'ram_ratio', v.ratio)) x
- CROSS JOIN LATERAL jsonb_populate_record(d, jsonb_build_object('evidence', to_jsonb(x))) y
- CROSS JOIN LATERAL (SELECT ff_internal.decide(y, ff_internal.new_fit(y, NULL, false), NULL) AS v) o;
+ CROSS JOIN LATERAL ff_internal.new_fit(x, NULL, false) f
+ CROSS JOIN LATERAL ff_internal.decide(x, f, NULL, NULL, NULL, false) d;
 SELECT cmp_ok(b.recommended_fillfactor, '>', a.recommended_fillfactor, 'a table as large as memory gets less room than a small one') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 1;
 SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor, 'ten times memory: more room than a table as large as memory') FROM by_memory a, by_memory b WHERE a.ratio = 1 AND b.ratio = 10;
 SELECT cmp_ok(b.gain, '>', a.gain, 'ten times memory: room saves more than in a small table') FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;

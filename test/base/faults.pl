@@ -19,6 +19,7 @@ sub planned
 	return $1 if $file =~ /\.pl$/ && $text =~ /^(?:use Test::More tests => |done_testing\()(\d+)\b/m;
 	return scalar(() = $text =~ /^\t*(?:is|ok|like|unlike|cmp_ok)\(/gm) if $file =~ /\.pl$/;
 	return $1 if $file =~ /\.sql$/ && $text =~ /^SELECT plan\((\d+)\);/m;
+	return scalar(() = $text =~ /^SELECT (?:is|ok|isnt|matches|cmp_ok|throws_ok|is_empty|set_eq|results_eq)\(/gm) if $file =~ /\.sql$/;
 	return scalar(() = $text =~ /^permutation/gm) if $file =~ /\.spec$/;
 	return scalar(() = $text =~ /^\s*(?:expect|at_least) "/gm) if $file =~ /soak$/;
 	return 0;

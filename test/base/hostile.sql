@@ -4,13 +4,13 @@
 -- nor later.
 SET client_min_messages = error;
 CREATE SCHEMA advisor;
-SELECT plan(45);
+SELECT plan(46);
 SELECT count(*) > 0 AS statements FROM pg_available_extensions WHERE name = 'pg_stat_statements' \gset
 \if :statements
 CREATE EXTENSION pg_stat_statements;
 \endif
 \set own advisor
-\set scripts 'sql/*.sql sql/*/*.sql hub/sql/*.sql rehearsal/sql/*.sql'
+\set scripts 'sql/*.sql sql/*/*.sql hub/sql/*.sql'
 \ir ../hostile/plant.sql
 \ir ../hostile/plant_temp.sql
 -- for this script itself
@@ -55,7 +55,14 @@ SELECT matches(public.outcome(c.command, c.path), 'called$', 'the trap works: ' 
 -- ---------------------------------------------------------------------------
 -- Install
 -- ---------------------------------------------------------------------------
-SELECT is(public.outcome('CREATE EXTENSION fillfactor_advisor SCHEMA advisor', 'pg_temp, hostile, advisor, pg_catalog', stays => true), '00000', 'CREATE EXTENSION calls no look-alike');
+SELECT count(*) > 0 AS dblink FROM pg_available_extensions WHERE name = 'dblink' \gset
+\if :dblink
+\set hub '; CREATE EXTENSION fillfactor_advisor_hub SCHEMA advisor'
+CREATE EXTENSION dblink SCHEMA public;
+\else
+\set hub ''
+\endif
+SELECT is(public.outcome('CREATE EXTENSION fillfactor_advisor SCHEMA advisor' || :'hub', 'pg_temp, hostile, advisor, pg_catalog', stays => true), '00000', 'CREATE EXTENSION calls no look-alike');
 
 -- ---------------------------------------------------------------------------
 -- Calls: every function of the extension, with arguments that fit
@@ -98,7 +105,7 @@ DROP ROLE IF EXISTS regress_ff_collecting;
 CREATE ROLE regress_ff_collecting IN ROLE pg_monitor;
 GRANT USAGE ON SCHEMA advisor TO regress_ff_collecting;
 SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO regress_ff_collecting', string_agg(c.oid::regclass::text, ', '))
-  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec
+  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname ^@ 'fillfactor_advisor' AND c.relkind = 'r' \gexec
 
 \set target public.t
 \set index public.t_pkey
@@ -106,7 +113,7 @@ SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO regress_ff_collecting', str
 ALTER TABLE public.calls ADD of_superuser text, ADD of_collector text;
 INSERT INTO public.calls (function, command) SELECT function, regexp_replace(command, '\(.*', '()') FROM public.calls WHERE optional;
 UPDATE public.calls SET of_superuser = public.outcome(command), of_collector = public.outcome(command, role => 'regress_ff_collecting');
-SELECT is_empty($$ SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace IN ('advisor'::regnamespace, 'ff_internal'::regnamespace) AND p.proowner = (SELECT oid FROM pg_roles WHERE rolname = current_user)
+SELECT is_empty($$ SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace::regnamespace::text IN ('advisor', 'ff_internal', 'ff_hub') AND p.proowner = (SELECT oid FROM pg_roles WHERE rolname = current_user)
 	AND NOT EXISTS (SELECT FROM public.calls c WHERE c.function = p.oid) AND NOT 'record'::regtype = ANY (p.proargtypes::oid[]) $$, 'every function of the extension has a call');
 SELECT cmp_ok((SELECT count(*) FILTER (WHERE of_superuser = '00000')::float8 / count(*) FROM public.calls), '>', 0.85::float8, 'most calls succeed for a superuser');
 SELECT cmp_ok((SELECT count(*) FILTER (WHERE of_collector = '00000')::float8 / count(*) FROM public.calls), '>', 0.85::float8, 'most calls succeed for a collector');
@@ -128,7 +135,7 @@ CALL advisor.ff_collect();
 SET search_path = pg_catalog, public, pg_temp;
 SELECT is((SELECT format('%s %s %s', c.changed >= 3, c.sampled > 0, r.is_called) FROM ff_internal.collection c, hostile.ran r ORDER BY c.collection_id DESC LIMIT 1), 't t f', 'a collection that commits as it goes calls no look-alike');
 SELECT is(public.outcome('TABLE ' || c.oid::regclass, 'pg_temp, hostile, advisor, pg_catalog'), '00000', 'no look-alike is called by the view ' || c.relname)
-  FROM pg_class c WHERE c.relnamespace IN ('advisor'::regnamespace, 'ff_internal'::regnamespace) AND c.relkind = 'v' AND c.relname !~ '^pg_' ORDER BY c.relname;
+  FROM pg_class c WHERE c.relnamespace::regnamespace::text IN ('advisor', 'ff_internal', 'ff_hub') AND c.relkind = 'v' AND c.relname !~ '^pg_' ORDER BY c.relname;
 
 -- ---------------------------------------------------------------------------
 -- In the extension's own schema, if another role may create objects there
@@ -182,38 +189,39 @@ DISCARD PLANS;
 SELECT is_empty($$ SELECT * FROM public.otherwise('public') WHERE after <> '42725' $$, 'with default arguments a call may be ambiguous, but reaches no overload');
 
 -- ---------------------------------------------------------------------------
--- Objects that exist before the extension, under each name that it uses
+-- Objects that exist before the extension, under each name that it or its hub uses
 -- ---------------------------------------------------------------------------
 CREATE TABLE public.names AS
-SELECT c.relname AS name, 'relation' AS kind FROM pg_class c JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
- WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e'
+SELECT e.extname = 'fillfactor_advisor_hub' AS of_hub, c.relname AS name, 'relation' AS kind FROM pg_class c JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+ WHERE e.extname IN ('fillfactor_advisor', 'fillfactor_advisor_hub') AND d.deptype = 'e'
 UNION ALL
 -- except indexes named by the server
-SELECT c.relname, 'index' FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indrelid JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
- WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e' AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid)
+SELECT e.extname = 'fillfactor_advisor_hub', c.relname, 'index' FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = i.indrelid JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+ WHERE e.extname IN ('fillfactor_advisor', 'fillfactor_advisor_hub') AND d.deptype = 'e' AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid)
 UNION ALL
-SELECT DISTINCT p.proname, 'function' FROM public.calls c JOIN pg_proc p ON p.oid = c.function;
--- all others are in schema ff_internal, which the extension creates
+SELECT DISTINCT p.proname ~ '^ff_(fleet|import)', p.proname, 'function' FROM public.calls c JOIN pg_proc p ON p.oid = c.function;
+-- all others are in schemas that the extensions create
 DELETE FROM public.names WHERE name !~ '^ff_';
 SELECT cmp_ok((SELECT count(*) FROM public.names), '>=', 20::bigint, 'the names of public views and functions are known');
 DROP EXTENSION fillfactor_advisor CASCADE;
 CREATE SCHEMA taken;
 GRANT ALL ON SCHEMA taken TO regress_ff_attacker;
-CREATE FUNCTION public.in_the_way(decoy text) RETURNS text LANGUAGE sql AS $$
-	SELECT public.outcome(format('SET LOCAL ROLE regress_ff_attacker; %s; RESET ROLE; CREATE EXTENSION fillfactor_advisor SCHEMA taken', decoy))
+CREATE FUNCTION public.in_the_way(decoy text, of_hub boolean) RETURNS text LANGUAGE sql AS $$
+	SELECT public.outcome(format('%sSET LOCAL ROLE regress_ff_attacker; %s; RESET ROLE; CREATE EXTENSION fillfactor_advisor%s SCHEMA taken',
+		CASE WHEN of_hub THEN 'CREATE EXTENSION fillfactor_advisor SCHEMA taken; ' END, decoy, CASE WHEN of_hub THEN '_hub' END))
 $$;
 CREATE TABLE public.decoys AS
-SELECT n.name, format(d.decoy, n.name) AS decoy
+SELECT n.of_hub, n.name, format(d.decoy, n.name) AS decoy
   FROM public.names n
   JOIN (VALUES ('relation', 'CREATE TABLE taken.%I (rel_id bigint)'), ('relation', 'CREATE VIEW taken.%I AS SELECT 1 AS rel_id'), ('relation', 'CREATE SEQUENCE taken.%I'), ('relation', 'CREATE TYPE taken.%I AS (rel_id bigint)'),
                ('index', 'CREATE TABLE taken.%I (rel_id bigint)'), ('function', 'CREATE FUNCTION taken.%I(name) RETURNS text LANGUAGE sql AS ''SELECT NULL::text''')) d(kind, decoy) USING (kind)
 UNION ALL
-SELECT n.name, format('CREATE DOMAIN taken.%I AS int', n.name) FROM public.names n JOIN pg_class c ON false;
-SELECT is_empty($$ SELECT decoy, outcome FROM (SELECT decoy, public.in_the_way(decoy) AS outcome FROM public.decoys) d WHERE outcome NOT IN ('42723', '42P07', '42710', '55000') $$,
+SELECT n.of_hub, n.name, format('CREATE DOMAIN taken.%I AS int', n.name) FROM public.names n JOIN pg_class c ON false;
+SELECT is_empty($$ SELECT decoy, outcome FROM (SELECT decoy, public.in_the_way(decoy, of_hub) AS outcome FROM public.decoys) d WHERE outcome NOT IN ('42723', '42P07', '42710', '55000') $$,
 	'CREATE EXTENSION fails if an object has one of its names');
 SELECT is(public.outcome('SET LOCAL ROLE regress_ff_attacker; CREATE SCHEMA ff_internal; RESET ROLE; CREATE EXTENSION fillfactor_advisor SCHEMA taken'), '42P06',
 	'CREATE EXTENSION fails if a schema ff_internal exists');
-SELECT is(public.outcome('CREATE EXTENSION fillfactor_advisor SCHEMA taken'), '00000', 'CREATE EXTENSION succeeds without these objects');
+SELECT is(public.outcome('CREATE EXTENSION fillfactor_advisor SCHEMA taken' || replace(:'hub', 'SCHEMA advisor', 'SCHEMA taken')), '00000', 'CREATE EXTENSION succeeds without these objects');
 SELECT * FROM finish();
 -- the attacker's role stays: dropping all that it owns takes more locks than there are
 DROP OWNED BY regress_ff_collecting;

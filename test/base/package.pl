@@ -70,9 +70,10 @@ delete @ENV{qw(GIT_DIR GIT_WORK_TREE)};
 my $dist = "$tmp/fillfactor_advisor-$version";
 is(join(' ', grep { !m{^fillfactor_advisor-\Q$version\E/} } @files), '', 'all files are in one folder with the name that PGXN requires');
 my %has = map { s{^[^/]*/}{}r => 1 } @files;
-is(join(' ', grep { !$has{$_} } qw(META.json Makefile LICENSE README.md CHANGELOG.md doc/reference.md doc/how-it-decides.md fillfactor_advisor.control src/base/module.c sql/base/head.sql
+is(join(' ', grep { !$has{$_} } qw(META.json Makefile LICENSE README.md CHANGELOG.md doc/reference.md doc/how-it-decides.md fillfactor_advisor.control src/base/module.c sql/base/head.sql rehearsal/ff_rehearse rehearsal/check.sql
 		monitoring/grafana.json monitoring/pgwatch.yaml monitoring/postgres_exporter.yaml test/run test/sql/sample.sql expected/sample.out debian/rules)), '', 'the archive has the files that it needs');
 is(join(' ', grep { m{^\.|\.(?:o|so|bc|zip)$|^fillfactor_advisor--|^(?:results|tmp_check|log)/} } keys %has), '', 'the archive has no repository files and nothing built');
+ok(-x "$dist/rehearsal/ff_rehearse", 'rehearsal/ff_rehearse in the archive is executable');
 ok(-x "$dist/test/run", 'test/run in the archive is executable');
 
 # META.json has the keys and forms that the PGXN Meta Spec 1.0.0 requires.
@@ -148,6 +149,7 @@ SKIP:
 		runs("$tmp", [ 'dpkg-deb', '-x', $package, "$tmp/$name" ], "$name: the package unpacks");
 		my ($library, $share, $doc) = ("usr/lib/postgresql/$major/lib", "usr/share/postgresql/$major/extension", "usr/share/doc/$name");
 		is(join(' ', grep { !-s "$tmp/$name/$_" } "$library/fillfactor_advisor.so", "$share/fillfactor_advisor.control", "$share/fillfactor_advisor--$version.sql",
+				"usr/lib/postgresql/$major/bin/ff_rehearse", (map { "usr/share/postgresql/$major/fillfactor_advisor/$_.sql" } qw(check setup pgbench workload measure judge head answer)),
 				"$doc/README.md", "$doc/doc/reference.md", "$doc/doc/how-it-decides.md", "$doc/changelog.gz", "$doc/copyright", map { "$doc/monitoring/$_" } qw(grafana.json pgwatch.yaml postgres_exporter.yaml)),
 			'', "$name: all files are there");
 		is(slurp_file("$tmp/$name/$share/fillfactor_advisor--$version.sql"), slurp_file($script), "$name: it has the script that is tested");

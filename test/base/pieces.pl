@@ -1,6 +1,6 @@
-# The install script is made of pieces in the order of their dependencies: none
-# names what a later one makes, each can be loaded after those before it, and no
-# body depends on the schema that the user chose, which may be renamed.
+# The install scripts are made of pieces in the order of their dependencies, those of the hub
+# after all of the core: none names what a later one makes, each can be loaded after those before
+# it, and no body depends on the schema that the user chose, which may be renamed.
 use strict;
 use warnings;
 use FindBin;
@@ -9,10 +9,21 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $top = "$FindBin::Bin/../..";
-my ($listed) = slurp_file("$top/Makefile") =~ /^SQL_PIECES = \\\n(.*?[^\\])\n/ms;
-my @pieces = $listed =~ m{((?:\w+/)?sql/[\w/]+\.sql)}g;
-cmp_ok(scalar @pieces, '>=', 20, 'the list of pieces was read');
-is(join(' ', grep { my $file = $_; !grep { $_ eq $file } @pieces } map { s{^\Q$top\E/}{}r } glob("'$top'/sql/{,*/}*.sql")), '', 'every SQL file is in the list of pieces');
+my $makefile = slurp_file("$top/Makefile");
+my @core = pieces('SQL_PIECES');
+my @hub = pieces('HUB_PIECES');
+my @pieces = (@core, @hub);
+cmp_ok(scalar @core, '>=', 20, 'the list of pieces was read');
+cmp_ok(scalar @hub, '>=', 5, 'the list of the hub\'s pieces was read');
+is(join(' ', grep { my $file = $_; !grep { $_ eq $file } @pieces } map { s{^\Q$top\E/}{}r } glob("'$top'/{sql/{,*/},hub/sql/}*.sql")), '', 'every SQL file is in a list of pieces');
+
+# the files in a variable of the Makefile
+sub pieces
+{
+	my ($variable) = @_;
+	my ($listed) = $makefile =~ /^$variable = \\\n(.*?[^\\])\n/ms;
+	return $listed =~ m{((?:\w+/)?sql/[\w/]+\.sql)}g;
+}
 
 # without comments, and without the texts of COMMENT ON
 sub code
@@ -23,7 +34,8 @@ sub code
 	$text =~ s/^COMMENT ON .*?\n?\s+IS\s+(?:E?'(?:[^']|'')*'\s*)+;//gms;
 	return $text;
 }
-my $name = qr/(?:ff_internal|\@extschema\@)\.(\w+)/;
+# with its schema: both extensions have a function check_role
+my $name = qr/((?:ff_internal|ff_hub|\@extschema\@)\.\w+)/;
 my (%text, %made_in);
 foreach my $piece (@pieces)
 {
@@ -70,7 +82,7 @@ foreach my $piece (@pieces)
 {
 	my $text = slurp_file("$top/$piece");
 	# which only CREATE EXTENSION can run
-	next if $text =~ /pg_extension_config_dump/;
+	next if $text =~ /CALL ff_internal\.give_rights\(/;
 	$text =~ s/^\\echo .*\\quit$//m;
 	$text =~ s/\@extschema\@/public/g;
 	$text =~ s/'MODULE_PATHNAME'/'\$libdir\/fillfactor_advisor'/g;

@@ -11,6 +11,10 @@ CREATE ROLE regress_ff_monitor IN ROLE pg_monitor;
 CREATE ROLE regress_ff_collector;
 CREATE SCHEMA advisor;
 CREATE EXTENSION fillfactor_advisor SCHEMA advisor;
+SELECT count(*) > 0 AS dblink FROM pg_available_extensions WHERE name = 'dblink' \gset
+\if :dblink
+CREATE EXTENSION fillfactor_advisor_hub SCHEMA advisor CASCADE;
+\endif
 GRANT USAGE ON SCHEMA advisor TO regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_monitor;
 CREATE TABLE secret (id int, v int);
 INSERT INTO secret SELECT g, 0 FROM generate_series(1, 1000) g;
@@ -22,7 +26,7 @@ SELECT plan(59);
 SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_reader', 'reader') WITH ORDINALITY x(g, n)),
 	'{"done: GRANT USAGE ON SCHEMA advisor TO regress_ff_reader;","done: GRANT pg_read_all_stats TO regress_ff_reader;"}', 'ff_grant() says what it granted to a reader');
 SELECT matches((SELECT string_agg(g, ' ') FROM advisor.ff_grant('regress_ff_collector', 'collector') g),
-	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; done: GRANT INSERT, UPDATE, DELETE ON ff_internal.*ff_internal.* TO regress_ff_collector;$', 'ff_grant() says what it granted to a collector');
+	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; done: GRANT INSERT, UPDATE, DELETE ON ff_(internal|hub)[.].*ff_internal[.].* TO regress_ff_collector;$', 'ff_grant() says what it granted to a collector');
 SELECT is((SELECT count(*) FROM advisor.ff_grant('regress_ff_collector', 'collector') g WHERE g ~ 'pg_monitor'), 0::bigint, 'ff_grant() does not grant a membership again');
 SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704', 'role "regress_ff_none" does not exist', 'ff_grant() to an unknown role fails');
 SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023', 'invalid grant: ''writer'' to ''regress_ff_reader''', 'ff_grant() for an unknown use fails');
@@ -129,35 +133,37 @@ SELECT is(outcome('regress_ff_reader', 'SELECT ff_internal.prune(1)'), '42501', 
 -- Every function, table and view, including new ones: one whose rights are not
 -- stated here fails the test
 -- ---------------------------------------------------------------------------
+CREATE VIEW own_extension AS SELECT oid, extname FROM pg_extension WHERE extname IN ('fillfactor_advisor', 'fillfactor_advisor_hub');
 CREATE VIEW own_function AS
-SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
- WHERE e.extname = 'fillfactor_advisor' AND d.deptype = 'e';
+SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depend d JOIN own_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+ WHERE d.deptype = 'e';
 CREATE TABLE stated AS
 SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
-       '{overview,check_role,refuse,setting,lookback}'::name[] AS helps
+       '{overview,check_role,check_version,refuse,setting,lookback,server}'::name[] AS helps
   FROM own_function f
   LEFT JOIN (
 	-- functions that read pages, and the steps of a collection
 	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,collect_verdicts,collect_settings,
-		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,table_differences,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
-		add_statement,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
-		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,ff_fleet_add,ff_fleet_remove,ff_import,ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,connect_timeout,check_source,check_export,fleet_limits,
-		fleet_send,fleet_answer,fleet_hang_up,store_reads,store_advice,store_export,fleet_failed,fleet_mine,fleet_leave,fleet_turn,fleet_step,fleet_begin,fleet_weigh,ff_rehearsal_result}'::name[]),
+		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,counted_since,table_differences,write_changes,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
+		add_statement,is_shared,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
+		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,ff_rehearsal_result,
+		ff_fleet_add,ff_fleet_remove,ff_import,ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,connect_timeout,check_source,check_export,limits,
+		send,answer,hang_up,store,failed,mine,leave,turn,step,begin,weigh}'::name[]),
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- functions for both collections and readers
-	SELECT unnest('{counted,collect_due,horizon_holders,index_definitions,other_options,parse_statement,resolve,server,shell_quoted,tracked_settings}'::name[]),
+	SELECT unnest('{counted,collect_due,counter_columns,counters_plus,horizon_holders,index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}'::name[]),
 	       '{pg_read_all_stats,pg_stat_scan_tables}'
 	UNION ALL
-	SELECT 'ff_grant', '{}') s(name, may) ON s.name = f.proname;
+	SELECT unnest('{ff_grant,define,refuse_strangers,give_rights}'::name[]), '{}') s(name, may) ON s.name = f.proname;
 SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f JOIN stated s USING (oid)
 	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
 	WHERE CASE WHEN f.proname ^@ 'ff_' OR f.proname = ANY (s.helps) THEN '{PUBLIC}' ELSE s.may END <> g.may $$,
 	'each function is granted to the stated roles: by default to readers, public ones to everybody');
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
-	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_internal\.' $$, 'functions for readers write no history');
+	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_(internal|hub)\.' $$, 'functions for readers write no history');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{check_role,counters,free_bytes,effective_fillfactor,index_definition,index_definitions,index_entry_price,machine_memory,model_json,model_version,parse_statement,refuse,rows_per_page,server,setting,show_shards,sizes,split_updates,summarizing,t_quantile,window_add,window_sum}'::text[],
+	'{check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,server,setting,show_shards,sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
 	'the C functions for readers are the listed ones');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
@@ -195,13 +201,13 @@ RESET ROLE;
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader and a collector may call all functions granted to them');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor may call all functions for readers');
 -- PostgreSQL 18 sees that sum_statements() of nothing needs no table
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,index_definitions,index_keys,rows_kept,read_statements,other_options,horizon_holders,parse_statement,resolve,server,shell_quoted,tracked_settings,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,index_definitions,index_keys,rows_kept,read_statements,other_options,horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,resolve,shell_quoted,tracked_settings,
 	cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,
-	ff_fleet_schedule,store_export,fleet_hang_up,fleet_answer,fleet_send,fleet_mine,fleet_limits,fleet_leave,dblink,deadline,connect_timeout}'::text[], 'a role that may only sample can call only functions that need no history');
+	store,hang_up,answer,send,mine,limits,leave,dblink,deadline,connect_timeout}'::text[], 'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS
 SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, format(a.command, c.oid::regclass, (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = '' LIMIT 1))) AS outcome
-  FROM pg_depend d JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND e.extname = 'fillfactor_advisor' JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+  FROM pg_depend d JOIN own_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
   JOIN (VALUES ('{r,v}'::"char"[], 'SELECT', 'SELECT FROM %s'), ('{r}', 'INSERT', 'INSERT INTO %1$s (%2$s) SELECT %2$s FROM %1$s WHERE false'), ('{r}', 'UPDATE', 'UPDATE %s SET %2$s = %2$s WHERE false'), ('{r}', 'DELETE', 'DELETE FROM %s WHERE false'),
                ('{r}', 'TRUNCATE', 'TRUNCATE %s'), ('{r}', 'LOCK', 'LOCK %s IN ACCESS EXCLUSIVE MODE'), ('{r,v}', 'OWNER', 'ALTER TABLE %s RENAME TO mine'),
                ('{S}', 'SEQUENCE', 'SELECT pg_catalog.setval(''%s'', 1000)'), ('{S}', 'SEQUENCE', 'SELECT pg_catalog.nextval(''%s'')'), ('{S}', 'SEQUENCE', 'SELECT FROM %s')) a(kinds, what, command) ON c.relkind = ANY (a.kinds)

@@ -21,8 +21,8 @@ sub value { return $node->safe_psql('postgres', $_[0]); }
 $node->safe_psql('postgres', 'CREATE DATABASE fits');
 $node->safe_psql('fits', "CREATE EXTENSION fillfactor_advisor;\nBEGIN;\n\\i $FindBin::Bin/../queries/stories.sql\nCOMMIT;" . q(
 	CREATE TABLE input AS
-	SELECT ff_internal.model_input(e, ff_internal.indexed_share(e)) AS given FROM ff_internal.evidence('snapshot') e));
-my $fit = 'SELECT count((ff_internal.model(given, true)).choice) FROM input';
+	SELECT jsonb_populate_record(NULL::ff_internal.model_input, to_jsonb(ff_internal.model_input(e))) AS given FROM ff_internal.evidence('snapshot') e));
+my $fit = 'SELECT count(ff_internal.model(given, true)) FROM input';
 my $session = $node->background_psql('fits', on_error_stop => 0);
 my $pid = $session->query_safe('SELECT pg_backend_pid()');
 

@@ -9,7 +9,7 @@ CREATE TABLE t (id int PRIMARY KEY, k int, v text, m mood, EXCLUDE USING btree (
 CREATE INDEX t_v ON t (lower(v)) WHERE k > 3;
 CREATE INDEX t_k ON t (k, v DESC) INCLUDE (m);
 CREATE TABLE other (id int);
-SELECT plan(37);
+SELECT plan(36);
 
 CALL "Mixed Case".ff_collect();
 CREATE FUNCTION changes() RETURNS TABLE (dropped text[], created text[]) LANGUAGE sql AS
@@ -121,15 +121,14 @@ SELECT is((SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL
 -- Speeds, units, names
 -- ---------------------------------------------------------------------------
 SELECT is((SELECT array_agg(DISTINCT read_ms IS NOT NULL) FROM ff_internal.collection), ARRAY[current_setting('track_io_timing')::boolean], 'read time is stored only if track_io_timing is on');
-SELECT is((SELECT bool_and(blocks_read >= 0 AND (blocks_written IS NULL) = (current_setting('server_version_num')::int < 160000)) FROM ff_internal.collection), true,
-	'blocks read are stored, and from PostgreSQL 16 on blocks written');
-SELECT is(format('%s|%s', t.read_us, t.write_us), '|', 'nothing was timed: no read or write speed') FROM ff_internal.io_speed() t;
-INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts, blocks_read, read_ms, blocks_written, write_ms)
-SELECT e, now(), 0, 0, true, 0, 0, r, CASE WHEN timed THEN r_ms END, w, CASE WHEN timed THEN w_ms END FROM (VALUES
-	(1, false, 1000000, 50, 0, 0), (1, true, 2000000, 70, 500, 10), (1, true, 2001500, 270, 3500, 610),	-- 1500 blocks in 200 ms, 3000 in 600 ms
-	(1, true, 2000, 10, 100, 5), (2, true, 9000000, 11, 900000, 6), (2, true, 9000500, 311, 900000, 6)) v(e, timed, r, r_ms, w, w_ms);	-- a reset, another epoch; 500 in 300 ms
+SELECT is((SELECT bool_and(blocks_read >= 0) FROM ff_internal.collection), true, 'blocks read are stored');
+SELECT is(t.read_us, NULL, 'nothing was timed: no read speed') FROM ff_internal.io_speed() t;
+INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts, blocks_read, read_ms)
+SELECT e, now(), 0, 0, true, 0, 0, r, CASE WHEN timed THEN r_ms END FROM (VALUES
+	(1, false, 1000000, 50), (1, true, 2000000, 70), (1, true, 2001500, 270),	-- 1500 blocks in 200 ms
+	(1, true, 2000, 10), (2, true, 9000000, 11), (2, true, 9000500, 311)) v(e, timed, r, r_ms);	-- a reset, another epoch; 500 in 300 ms
 CALL "Mixed Case".ff_collect();
-SELECT is(format('%s|%s', t.read_us, t.write_us), '250|200', 'speeds come from timed collections, never across a reset or an epoch') FROM ff_internal.io_speed() t;
+SELECT is(t.read_us, 250::float8, 'the read speed comes from timed collections, never across a reset or an epoch') FROM ff_internal.io_speed() t;
 SELECT throws_ok('SET fillfactor_advisor.lookback = 9', '22023', NULL, 'lookback = 9, which is seconds, is refused');
 SET fillfactor_advisor.lookback = '9d';
 SET fillfactor_advisor.retention = '30 d';
@@ -144,6 +143,5 @@ SELECT is(ff_internal.next_collection(), 'next collection at ' || to_char(now(),
 ALTER SCHEMA "Mixed Case" RENAME TO "ren am";
 CALL "ren am".ff_collect();
 SELECT is((SELECT failed + skipped + deferred FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1), 0, 'extension''s schema renamed: a collection works');
-SELECT lives_ok('SELECT * FROM "ren am".ff_progress()', 'extension''s schema renamed: ff_progress() works');
 SELECT lives_ok('SELECT * FROM "ren am".ff_statements()', 'extension''s schema renamed: ff_statements() works');
 SELECT * FROM finish();

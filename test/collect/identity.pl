@@ -163,7 +163,7 @@ $database = 'restored';
 value('DROP TABLE doomed');
 # two clusters set up alike give out the same numbers
 $doomed = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname = 'doomed' AND closed_at IS NULL));
-value(q(UPDATE ff_internal.relation SET relid = 'later'::regclass, created_xid = (SELECT created_xid FROM ff_internal.candidate WHERE relid = 'later'::regclass)
+value(q(UPDATE ff_internal.relation SET relid = 'later'::regclass, created_xid = (SELECT created_xid FROM ff_internal.user_table WHERE relid = 'later'::regclass)
 	WHERE relname = 'doomed' AND closed_at IS NULL));
 moved('pg_restore', 604800);
 is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't',
@@ -200,7 +200,7 @@ sub install_into
 	my $source = new_folder();
 	chomp(my $extensions = `$config --sharedir`);
 	unlink glob("'$extensions/extension/fillfactor_advisor'*");
-	system("cd '$top' && cp -a Makefile fillfactor_advisor.control sql src '$source' && find '$source/src' -name '*.o' -delete -o -name '*.bc' -delete") == 0
+	system("cd '$top' && cp -a Makefile *.control sql src hub rehearsal monitoring '$source' && find '$source/src' -name '*.o' -delete -o -name '*.bc' -delete") == 0
 	  or die 'could not copy the source';
 	build_extension($config, $source);
 	return;

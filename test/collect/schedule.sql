@@ -55,7 +55,7 @@ SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_
 SELECT is((SELECT jobid FROM pg_temp.own WHERE database = current_database()), :kept::bigint, 'all_databases: the keeping job leaves other jobs as they are');
 SELECT matches((SELECT command FROM pg_temp.own WHERE database = 'postgres'), 'IF EXISTS .*fillfactor_advisor.* THEN CALL ff_internal.collect\(\); END IF', 'all_databases: a job does nothing in a database without the extension');
 SELECT is((SELECT count(*) FROM ff_fleet_schedule('*/5 * * * *', 3)), 4::bigint, 'ff_fleet_schedule() in three parts returns four rows');
-SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'CALL ff_internal\.fleet_refresh\([123], 3\)'), 3::bigint, 'ff_fleet_schedule(): each part has a job');
+SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'CALL ff_hub\.fleet_refresh\([123], 3\)'), 3::bigint, 'ff_fleet_schedule(): each part has a job');
 SELECT is(ff_unschedule(all_databases => true), format('%s jobs removed', (SELECT count(*) + 2 FROM pg_database WHERE datallowconn AND NOT datistemplate)), 'ff_unschedule(all_databases) removes all jobs, also another role''s and the keeping one');
 SELECT is((SELECT count(*) FROM ff_fleet_schedule(NULL)), 1::bigint, 'ff_fleet_schedule(NULL) returns one row');
 SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'ff_internal'), 0::bigint, 'no job of the extension is left');

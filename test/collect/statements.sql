@@ -7,7 +7,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
-SELECT plan(49);
+SELECT plan(51);
 
 -- names of tables
 CREATE SCHEMA a;
@@ -101,9 +101,9 @@ E'UPDATE t SET a = 1\x01', 'UPDATE a.b.c.d.e SET x = 1',
 'UPDATE t SET a = x OPERATOR(pg_catalog.+) y, b = -x, c = x ~~* y ESCAPE z, d = x SIMILAR TO y, e = x BETWEEN SYMMETRIC 1 AND 2, f = (a, b) OVERLAPS (c, d), g = x IS DISTINCT FROM y, h = x IS UNKNOWN, i = EXISTS (SELECT), j = UNIQUE (SELECT 1)']);
 SELECT is((SELECT string_agg(left(query, 80) || ': ' || pg_temp.read(query), E'\n') FROM texts WHERE pg_temp.read(query) ~ '^ERROR'), NULL, 'parse: syntax of every version and of other systems gives no error');
 SELECT is(pg_temp.read('MERGE INTO t USING u ON t.id = u.id WHEN MATCHED THEN UPDATE SET a = 1 WHEN NOT MATCHED BY SOURCE THEN DELETE RETURNING merge_action(), t.*'),
-    CASE WHEN current_setting('server_version_num')::int >= 170000 THEN 'UPDATE merge t {a}; DELETE merge t' ELSE 'syntax error, perhaps truncated' END, 'parse: MERGE BY SOURCE from PostgreSQL 17 on');
+    CASE WHEN current_setting('server_version_num')::int >= 170000 THEN 'UPDATE merge t {a}; DELETE merge t' ELSE 'the text as normalized by pg_stat_statements is no SQL' END, 'parse: MERGE BY SOURCE from PostgreSQL 17 on');
 SELECT is(pg_temp.read('WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT JSON_ARRAY(a, 1 RETURNING jsonb), JSON_OBJECTAGG(a: a) FROM x'),
-    CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'INSERT cte t' ELSE 'syntax error, perhaps truncated' END, 'parse: INSERT in a query with JSON constructors from PostgreSQL 16 on');
+    CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'INSERT cte t' ELSE 'the text as normalized by pg_stat_statements is no SQL' END, 'parse: INSERT in a query with JSON constructors from PostgreSQL 16 on');
 -- truncated after every character
 SELECT is((SELECT count(*) FROM texts, generate_series(1, length(query)) n WHERE length(query) < 1000 AND pg_temp.read(left(query, n)) ~ '^ERROR'), 0::bigint, 'parse: every text truncated anywhere gives no error');
 SELECT is((SELECT string_agg(DISTINCT left(around, 30) || ' ' || n || ': ' || verdict, E'\n') FROM (
@@ -111,7 +111,7 @@ SELECT is((SELECT string_agg(DISTINCT left(around, 30) || ' ' || n || ': ' || ve
       FROM unnest(ARRAY['(|)', 'NOT |', '- |', '(SELECT |)', 'ARRAY[|]', 'CASE WHEN true THEN | END', 'f(|)', 'x[|]', '|+ 1', '| AND b', '| OR (b', '| UNION SELECT 1', '|::int', '|IS NULL ',
                         '(WITH w AS (SELECT |) SELECT 1)', '(SELECT 1 FROM (SELECT |) x)', '(SELECT 1 UNION SELECT |)', 'ROW(1, |)', 'EXISTS (SELECT |)', '| || (b', 'a.b[|]', '|, c = 1']) around,
            unnest(ARRAY[100, 9000, 30000]) n) v
-   WHERE verdict !~ '^(UPDATE top t \{a(,c)?\}|syntax error, perhaps truncated|too complex to parse)$'), NULL, 'parse: 100, 9,000 and 30,000 levels are parsed or too complex');
+   WHERE verdict !~ '^(UPDATE top t \{a(,c)?\}|the text as normalized by pg_stat_statements is no SQL|too complex to parse)$'), NULL, 'parse: 100, 9,000 and 30,000 levels are parsed or too complex');
 SELECT is((SELECT cardinality(p.columns) FROM ff_internal.parse_statement('UPDATE t SET ' || (SELECT string_agg(format('c%s = 1', i), ', ') FROM generate_series(1, 70000) i)) p), 1600, 'parse: of 70,000 columns 1,600 are kept');
 SELECT is(pg_temp.read('UPDATE ' || repeat('x', 500000) || ' SET a = 1'), format('UPDATE top %s {a}', repeat('x', 63)), 'parse: a name of half a megabyte is truncated');
 
@@ -124,7 +124,7 @@ SELECT is(reason, 'pg_stat_statements is not created in this database', 'no pg_s
 DROP FUNCTION public.pg_stat_statements(boolean);
 \if :available
 \else
-SELECT skip('pg_stat_statements is not installed', 29);
+SELECT skip('pg_stat_statements is not installed', 31);
 \endif
 \if :preloaded
 CREATE EXTENSION pg_stat_statements SCHEMA a;
@@ -175,6 +175,8 @@ SELECT is((SELECT string_agg(reason, '; ' ORDER BY reason) FROM told WHERE tab I
     'several tables of that name: a.twice, b.twice; view', 'statements not attributed are shown with the reason');
 SELECT is((SELECT count(*) FROM ff.ff_statements('a.part1') WHERE command = 'UPDATE'), 2::bigint, 'a partition shows its parent''s statements');
 SELECT ok((SELECT bool_and(rel_id IS NOT NULL) FROM ff_internal.statement_target WHERE relid IN ('a.once'::regclass, 'a.part1'::regclass)), 'statements are linked to the history of their table');
+SELECT is((SELECT string_agg(t.command || t.shared, ' ') FROM ff_internal.statement_target t WHERE t.relation_name IN ('twice', 'v')), 'INSERTtrue UPDATEfalse', 'a name that only tables with these columns have counts for all of them');
+SELECT is((SELECT ff_internal.is_shared(NULL, 'twice', '{id}') || ' ' || ff_internal.is_shared(NULL, 'twice', '{id,n}') || ' ' || ff_internal.is_shared('a', 'twice', '{id}') || ' ' || ff_internal.is_shared(NULL, 'hid', '{id}')), 'true false false false', 'not if one lacks a column, with a schema, or if one is temporary');
 SELECT is((SELECT count(*) FROM ff_internal.statement WHERE kind = 'other' AND text IS NOT NULL), 0::bigint, 'texts of statements that write nothing are not kept');
 
 -- no calls: no rows, except for this file's own statements
@@ -261,7 +263,7 @@ SELECT is(count(*), 0::bigint, 'rows older than the retention are deleted') FROM
 \if :available
 CREATE EXTENSION pg_stat_statements SCHEMA a;
 SELECT matches(ff_internal.collect_statements(-8), 'must be loaded via', 'pg_stat_statements not preloaded: the collection says so');
-SELECT skip('pg_stat_statements is not preloaded', 28);
+SELECT skip('pg_stat_statements is not preloaded', 30);
 \endif
 \endif
 

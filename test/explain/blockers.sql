@@ -9,7 +9,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(67);
+SELECT plan(75);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
@@ -58,7 +58,7 @@ SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap'))
 -- before any collection
 SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'before any collection: a reason');
 SELECT throws_ok($$SELECT * FROM ff.ff_blockers('c_two')$$, '42809', NULL, 'ff_blockers() of an index is an error');
-SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff_internal.candidate WHERE relid = 'p'::regclass), 'a partitioned table: the reason why it is not examined');
+SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff_internal.user_table WHERE relid = 'p'::regclass), 'a partitioned table: the reason why it is not examined');
 
 -- without statements: which index may be the cause
 CREATE TABLE alone (id int PRIMARY KEY, a int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
@@ -107,6 +107,30 @@ CREATE TABLE moving (id int PRIMARY KEY, pid int, pad text) WITH (autovacuum_ena
 CREATE INDEX moving_pid ON moving (pid);
 CREATE TABLE roomless (id int PRIMARY KEY, a int, h int) WITH (autovacuum_enabled = off);
 CREATE INDEX roomless_a ON roomless (a);
+-- two indexes in the way of one statement: one really changes, or both; a key behind an unchanged one; BRIN; two tenants
+CREATE TABLE seen_gone (id int PRIMARY KEY, seen int, gone int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX gone_i ON seen_gone (gone);
+CREATE INDEX seen_i ON seen_gone (seen);
+INSERT INTO seen_gone SELECT i, i, NULL FROM generate_series(1, 2000) i;
+ANALYZE seen_gone;
+CREATE TABLE both_change (id int PRIMARY KEY, a int, b int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX both_a ON both_change (a);
+CREATE INDEX both_b ON both_change (b);
+INSERT INTO both_change SELECT i, i, i FROM generate_series(1, 2000) i;
+CREATE TABLE behind (id int PRIMARY KEY, day int, seen int, low int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX behind_key ON behind (day, seen);
+CREATE INDEX behind_brin ON behind USING brin (low);
+INSERT INTO behind SELECT i, i, i, i FROM generate_series(1, 2000) i;
+CREATE SCHEMA tenant1;
+CREATE SCHEMA tenant2;
+CREATE TABLE tenant1.item (id int PRIMARY KEY, x int, y int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE TABLE tenant2.item (LIKE tenant1.item INCLUDING ALL) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX item1_x ON tenant1.item (x);
+CREATE INDEX item1_y ON tenant1.item (y);
+CREATE INDEX item2_x ON tenant2.item (x);
+CREATE INDEX item2_y ON tenant2.item (y);
+INSERT INTO tenant1.item SELECT i, i, i FROM generate_series(1, 2000) i;
+INSERT INTO tenant2.item SELECT i, i, i FROM generate_series(1, 2000) i;
 INSERT INTO uc SELECT i FROM generate_series(1, 2000) i;
 INSERT INTO moving SELECT i, 0, repeat('x', 100) FROM generate_series(1, 2000) i;
 INSERT INTO roomless SELECT i, i, 0 FROM generate_series(1, 2000) i;
@@ -125,6 +149,15 @@ UPDATE broken SET a = a + 1;
 UPDATE p SET v = v + 1;
 UPDATE uc SET k = k + 1;
 UPDATE refers SET a = 2;
+UPDATE seen_gone SET seen = seen + 1, gone = NULL;
+UPDATE both_change SET a = a + 1, b = b + 1;
+UPDATE behind SET seen = seen + 1;
+UPDATE behind SET low = low + 1 WHERE id < 100;
+SET search_path = tenant1, public;
+UPDATE item SET x = x + 1;
+SET search_path = tenant2, public;
+UPDATE item SET x = x + 1;
+RESET search_path;
 UPDATE roomless SET h = h + 1;
 CREATE PROCEDURE batches() LANGUAGE plpgsql AS $$
 BEGIN
@@ -153,6 +186,14 @@ SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans)
 SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'unused'),
           '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one', 'never scanned, but watched only briefly: no DROP');
 SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'scans are watched since the first collection');
+SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told WHERE rel = 'seen_gone'), ARRAY['gone_i f', 'seen_i t'], 'two indexes, one column always NULL: only the other index is in the way');
+SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i'), 'gone is set, but has the same value in all rows.*nothing to do here', 'the harmless index is said to be harmless');
+SELECT ok((SELECT bool_and(won_hot_per_s = 0) AND min(won_together_per_s) = 0 AND max(won_together_per_s) = max(blocked_per_s) AND bool_and(reason ~ 'without this index alone 0 % of the updates would be HOT, without both_a, both_b together 100 %') FROM ff.ff_blockers('both_change')), 'two indexes in one way: nothing alone, all together, in the order of the rows');
+SELECT is((SELECT array_agg(index::text) FROM ff.ff_blockers('both_change')), ARRAY['both_a', 'both_b'], 'the rows stand in the order in which to drop');
+SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_key'), 'narrow it to (day): only the columns behind these change', 'a key column behind an unchanged one: narrow the index');
+SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_brin'), CASE WHEN :'summarizing' THEN 'nothing to do here' ELSE 'from PostgreSQL 16 on these updates are HOT' END, 'BRIN: HOT from PostgreSQL 16 on');
+SELECT is((SELECT string_agg(format('%s %s', idx, rate), ', ' ORDER BY idx) FROM told WHERE rel ~ 'item'), 'tenant1.item1_x t, tenant2.item2_x t', 'tables of one name in two schemas: the index whose column is set, in both');
+SELECT is(ff_internal.rate_words(0.02) || ', ' || ff_internal.rate_words(20), '1728 per day, 20.0 per second', 'small rates are per day');
 UPDATE ff_internal.epoch SET began_at = began_at - interval '8 days';
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '8 days';
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff_internal.collection);
@@ -170,10 +211,10 @@ SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1')
 SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'every index has its size and definition');
 SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL), 0::bigint, 'the index of a constraint has no DROP');
 SELECT matches((SELECT format('%s|%s|%s', scans, ddl, suggestion) FROM told WHERE idx = 'refers_a'), '^0\|\|keep it: foreign key refers_fk, ', 'an index that a foreign key needs has no DROP');
-SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('uc') e), 1::float8, 'columns of a deferrable constraint count as indexed');
-SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('hot') e), 0::float8, 'columns without an index do not count as indexed');
-SELECT is((SELECT ff_internal.indexed_share(e) FROM ff_internal.evidence('q') e), 1::float8, 'batch queue: all updates set an indexed column');
-SELECT cmp_ok((SELECT newpage_share FROM ff_internal.diagnosis('q')), '>', 0.9::float8, 'batch queue: most updates leave their page');
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('uc') e), 1::float8, 'columns of a deferrable constraint count as indexed');
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('hot') e), 0::float8, 'columns without an index do not count as indexed');
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('q') e), 1::float8, 'batch queue: all updates set an indexed column');
+SELECT cmp_ok((SELECT newpage_share FROM ff_internal.evidence('q')), '>', 0.9::float8, 'batch queue: most updates leave their page');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'batch queue: the index whose column is updated is named');
 SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'batch queue: the reason says that updates left their page as well');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'single updates that leave their page: the index is named too');
@@ -190,7 +231,7 @@ SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused'
 SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""', 'ff_advise() names the index whose column the statements set');
 SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'ff_advise() names all possible indexes if it knows no statement');
 \else
-SELECT skip('no pg_stat_statements', 31);
+SELECT skip('no pg_stat_statements', 39);
 \endif
 
 -- roles

@@ -79,7 +79,7 @@ SELECT is(action || ', ' || cause, expected, name)
   FROM (VALUES ('grow_pkey', 'raise, ascending'), ('grow_r', 'keep, random'), ('grow_d', 'keep, deduplicated'), ('grow_hash', 'keep, not_examined'),
                ('late_pkey', 'keep, version_churn'), ('queue_pkey', 'keep, ascending_churn'), ('one_pkey', 'keep, as_built'), ('one_k', 'keep, as_built'), ('still_r', 'raise, never_written'), ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'),
                ('tiny_pkey', 'keep, small'), ('not_valid', 'keep, not_examined')) AS e(name, expected) LEFT JOIN advice USING (name);
-SELECT is(count(*), (SELECT count(*) FROM pg_index i JOIN ff_internal.candidate c ON c.relid = i.indrelid JOIN pg_class k ON k.oid = i.indexrelid AND k.relkind = 'i'), 'every index has a row') FROM advice;
+SELECT is(count(*), (SELECT count(*) FROM pg_index i JOIN ff_internal.user_table c ON c.relid = i.indrelid JOIN pg_class k ON k.oid = i.indexrelid AND k.relkind = 'i'), 'every index has a row') FROM advice;
 SELECT is(count(*), 0::bigint, 'every row has a reason') FROM advice WHERE reason IS NULL OR reason !~ '\.$';
 SELECT is(count(*), 0::bigint, 'every row has a statement, except keep and wait') FROM advice WHERE (ddl IS NULL) <> (action IN ('keep', 'wait'));
 SELECT matches(reason, 'does not last: random inserts settle near 70 %', 'random inserts: the reason says that fillfactor does not last') FROM advice WHERE name = 'grow_r';

@@ -140,7 +140,7 @@ sub halls_updated
 halls_updated();
 my $halls = advice('shop.halls');
 cmp_ok($halls->{hot_pct}, '<', 70, 'fillfactor set, not rewritten: pages are full');
-my ($filled_at, $would_be) = split /\|/, value(q(SELECT ((v.fit).choice).filled_at, ((v.fit).choice).rewrite_hot_pct FROM ff_internal.decisions('shop.halls', true) v));
+my ($filled_at, $would_be) = split /\|/, value(q(SELECT ((v.fit).choice).filled_at, ((v.fit).choice).rewrite_hot_pct FROM ff_internal.decision_with_curve('shop.halls', false) v));
 cmp_ok($filled_at, '>=', 95, 'fillfactor set, not rewritten: seen');
 value('VACUUM FULL shop.halls');
 halls_updated();

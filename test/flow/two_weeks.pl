@@ -1,4 +1,4 @@
-# Two weeks of a database's life. On the third day advice is followed, including rebuilds of indexes. On the tenth day
+# Two weeks of a database's workload. On the third day advice is followed, including rebuilds of indexes. On the tenth day
 # the database is restored under another name. From the fifth day on there is no new advice, and followed advice is not
 # reversed. Between two collections all recorded times move eight hours into the past.
 use strict;

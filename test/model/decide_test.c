@@ -1,14 +1,10 @@
 /*
  * decide_test.c
- *	  Facts about costs and the choice that hold for any prices, as TAP.
- *
- * The bound is the cost of a table whose updates all have room, divided by its cost today: a
- * fraction of two sums.  A cost that is in both adds only to the numerator
- * of 1 / (1 - bound), so one known price gives all others.
+ *	  Facts about costs and the choice, as TAP.
  */
 #include <stdlib.h>
 
-#include "lives.h"
+#include "workloads.h"
 
 #define ROWS	10000.0			/* updated in the window */
 #define PAGES	1000.0
@@ -51,357 +47,52 @@ counted(double hot, double moved)
 	return e;
 }
 
-static void
-add_rows(Evidence *e, EvCommand command, double rows, double a_call)
-{
-	e->statement[e->nstatements++] = (EvStatement) {
-		.command = command,.calls = rows / a_call,.rows = rows,.sets_indexed = NAN,
-			.wal_records = NAN,.wal_bytes = NAN
-	};
-}
-
-static double
-bound_of(Evidence e, double time, double wal, double size)
-{
-	e.time_weight = time;
-	e.wal_weight = wal;
-	e.size_weight = size;
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	return decision.bound;
-}
-
-/* The cost today divided by what could be saved of it. */
-static double
-time_by_saving(Evidence e)
-{
-	return 1 / (1 - bound_of(e, 1, 0, 0));
-}
-
-static double
-wal_by_saving(Evidence e)
-{
-	return 1 / (1 - bound_of(e, 0, 1, 0));
-}
-
-/* Bytes that could be saved, measured by one byte more in each of as many inserted rows. */
-static double
-wal_saving(Evidence e)
-{
-	double		one;
-
-	e.interval[0].inserted = ROWS;
-	e.inserted_length[0] = 1000;
-	one = wal_by_saving(e);
-	e.inserted_length[0] = 2000;
-	return 1000 / (wal_by_saving(e) - one);
-}
-
-static double
-wal_now(Evidence e)
-{
-	return wal_by_saving(e) * wal_saving(e);
-}
-
 /*
- * Microseconds an update takes today, measured by one microsecond for each page read if
- * nothing is in memory.  All updates are HOT, or all non-HOT.
+ * The least cost that any fillfactor could reach, as a share of today's, for one kind of work
+ * after the other.  Golden: a change of a price changes them.
  */
-static double
-time_now(Evidence e)
+static void
+test_bound(void)
 {
-	double		saved;
-	double		c = time_by_saving(e);
-	double		slow;
-	double		cold = 1 - e.interval[0].hot / e.interval[0].updated;
-	double		n = e.indexes;
-	double		reads = 3 + cold * (2 * (n - 1) + 1);	/* two of them the row's page */
-
-	e.ram_bytes = 1e-9;
-	e.read_us = 1;
-	slow = time_by_saving(e);
-	saved = (reads - 2 * slow) / (slow - c);
-	return c * saved;
-}
-
-/* Whether 1, 2 and 3 times a number of the evidence add the same cost each time. */
-static int
-linear(Evidence e, size_t number, double once, double (*cost) (Evidence))
-{
-	double		at[3];
-
-	for (int i = 0; i < 3; i++)
+	static const struct
 	{
-		*(double *) ((char *) &e + number) = once * (i + 1);
-		at[i] = cost(e);
-	}
-	return at[1] > at[0] * (1 + 1e-6) && like(at[2] - at[1], at[1] - at[0], 1e-4);
-}
+		const char *what;
+		double		hot,
+					moved,
+					inserted,
+					reads,
+					ram,
+					time,
+					wal,
+					size;
+	}			row[] = {
+		{"all HOT", 1, 0, 0, 0, NAN, 0.8071, 0.6564, 1},
+		{"half moved", 0.5, 0.5, 0, 0, NAN, 0.6951, 0.3385, 1},
+		{"half blocked by an index", 0.5, 0, 0, 0, NAN, 0.8309, 0.7551, 1},
+		{"half moved, as many inserts", 0.5, 0.5, ROWS, 0, NAN, 0.8278, 0.6851, 1},
+		{"half moved, many reads", 0.5, 0.5, 0, 20 * ROWS, NAN, 0.9524, 0.3385, 1},
+		{"half moved, nothing in memory", 0.5, 0.5, 0, 0, 1, 0.2627, 0.3385, 1},
+	};
 
-#define NUMBER(field)	offsetof(Evidence, field)
-
-static void
-test_rows_beside(void)
-{
-	Evidence	e = counted(1, 0);
-	Evidence	both = e;
-	Evidence	more;
-	double		entry_wal,
-				entry_us;
-	double		(*const cost[]) (Evidence) = {time_by_saving, wal_by_saving};
-
-	ff_decide_index_entry(&entry_wal, &entry_us);
-	e.interval[0].inserted = both.interval[0].inserted = ROWS;
-	more = e;
-	more.indexes = 3;
-	ok(like(wal_now(more) - wal_now(e), entry_wal, 1e-3) &&
-	   like(time_now(more) - time_now(e), entry_us, 1e-3), "an inserted row makes an entry in each index");
-	both.interval[0].deleted = ROWS;
-	for (int i = 0; i < 2; i++)
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 	{
-		double		none = cost[i] (counted(1, 0));
-		double		inserts = cost[i] (e);
-		double		all = cost[i] (both);
+		Evidence	e = counted(row[i].hot, row[i].moved);
+		double		got[3];
 
-		more = both;
-		more.interval[0].inserted = 0;
-		ok(linear(counted(1, 0), NUMBER(interval[0].inserted), ROWS, cost[i]) &&
-		   linear(counted(1, 0), NUMBER(interval[0].deleted), ROWS / 2, cost[i]) &&
-		   like(all - inserts, cost[i] (more) - none, 1e-6) && inserts > none,
-		   i ? "WAL of inserts and deletes adds up" : "time of inserts and deletes adds up");
-	}
-	for (EvCommand c = EV_INSERT; c <= EV_DELETE; c += EV_DELETE - EV_INSERT)
-		for (int i = 0; i < 2; i++)
-		{
-			double		by[3];
-
-			for (int k = 0; k < 3; k++)
-			{
-				more = both;
-				add_rows(&more, c, ROWS / 2, 1 << k);
-				by[k] = cost[i] (more);
-			}
-			ok(like(by[0] - by[1], 2 * (by[1] - by[2]), 1e-4) && by[1] > by[2] &&
-			   like(by[0], cost[i] (both), 1e-6),
-			   "twice the rows a call halve the cost of calls; unknown calls are as large as those of updates");
-		}
-	for (EvCommand c = EV_INSERT; c <= EV_DELETE; c += EV_DELETE - EV_INSERT)
-	{
-		more = counted(1, 0);
-		more.indexes = 0;
-		add_rows(&more, EV_UPDATE, ROWS, 1);
-		add_rows(&more, c, ROWS, ROWS);
-		ok(linear(more, c == EV_INSERT ? NUMBER(interval[0].inserted) : NUMBER(interval[0].deleted),
-				  ROWS / 2, time_by_saving), "time of rows inserted or deleted by a single call is linear");
-	}
-	add_rows(&e, EV_UPDATE, 8, 4);
-	more = e;
-	add_rows(&more, EV_INSERT, 8, 4);
-	ok(like(wal_by_saving(e), wal_by_saving(more), 1e-6) && like(decision.calls, 0.25, 1e-9),
-	   "calls per update are those of the statements");
-	e = counted(1, 0);
-	e.group_old_page[0] = 1;
-	for (int i = 1; i < EV_GROUP_BINS; i++)
-		e.group_old_page[i] = 0;
-	bound_of(e, 1, 0, 0);
-	ok(decision.calls == 1, "rows updated alone on their page: one call each");
-	e.group_old_page[2] = 1e6;
-	bound_of(e, 1, 0, 0);
-	ok(decision.calls >= 0.25 && decision.calls <= 0.334, "three or four rows updated together: one call");
-}
-
-static void
-test_reads(void)
-{
-	Evidence	e = counted(1, 0);
-	Evidence	own = e;
-	double		none = time_by_saving(e);
-
-	own.index_scans = ROWS;
-	ok(like(time_by_saving(own), none, 1e-9) &&
-	   linear(e, NUMBER(index_scans), ROWS, time_by_saving), "index scans beyond those of updates are reads");
-	own.interval[0].deleted = e.interval[0].deleted = ROWS;
-	own.index_scans = 2 * ROWS;
-	ok(like(time_by_saving(own), time_by_saving(e), 1e-9), "index scans of deletes are not reads");
-	own.index_scans = 3 * ROWS;
-	ok(like(wal_by_saving(own), wal_by_saving(e), 1e-9), "reads write no WAL");
-
-	e = counted(1, 0);
-	e.seq_scans = 1e6;
-	e.blocks_fetched = 2 * ROWS;
-	own = e;
-	ok(like(time_by_saving(e), none, 1e-9), "pages fetched by updates are no sequential scan");
-	e.blocks_fetched = 2 * ROWS + PAGES;
-	own.blocks_fetched += 2 * PAGES;
-	ok(like(time_by_saving(own) - none, 2 * (time_by_saving(e) - none), 1e-6) &&
-	   time_by_saving(e) > none, "pages fetched beyond those of updates are sequential scans");
-	own.interval[0].inserted = own.interval[0].deleted = PAGES / 2;
-	e.interval[0] = own.interval[0];
-	e.blocks_fetched = 0;
-	ok(like(time_by_saving(own), time_by_saving(e), 1e-9),
-	   "pages fetched by inserts and deletes are no sequential scan");
-	e = counted(1, 0);
-	e.seq_scans = 1;
-	e.blocks_fetched = 2 * ROWS + PAGES;
-	own = e;
-	own.blocks_fetched += 9 * PAGES;
-	ok(like(time_by_saving(own), time_by_saving(e), 1e-9) && time_by_saving(own) > none,
-	   "there are no more sequential scans than counted");
-}
-
-static void
-test_vacuums(void)
-{
-	Evidence	e = counted(1, 0);
-	double		none = time_by_saving(e);
-	double		most;
-
-	e.interval[0].vacuums = 1e6;
-	most = time_by_saving(e) - none;
-	e.interval[0].vacuums = 1;
-	ok(like((time_by_saving(e) - none) / most, PAGES / ROWS, 1e-3) && most > 0,
-	   "time: a vacuum processes each page once, and at most as many pages as updates");
-	none = wal_by_saving(counted(1, 0));
-	e.interval[0].vacuums = 1e6;
-	most = wal_by_saving(e) - none;
-	e.interval[0].vacuums = 1;
-	ok(like((wal_by_saving(e) - none) / most, PAGES / ROWS, 1e-3) && most > 0,
-	   "WAL: a vacuum processes each page once, and at most as many pages as updates");
-}
-
-/* Pages and leaves touched for the first time since a checkpoint. */
-static void
-test_checkpoints(void)
-{
-	Evidence	hot = counted(1, 0);
-	Evidence	kept = counted(0, 0);
-	Evidence	e;
-	double		bytes[3],
-				time[3];
-	double		leaves;
-
-	for (int i = 0; i < 3; i++)
-	{
-		/* updates between checkpoints: one, as many as pages, very many; 100 s each */
-		hot.checkpoint_s = kept.checkpoint_s = 100 * (i == 0 ? 1 : i == 1 ? PAGES : 1e9);
-		bytes[i] = wal_saving(hot);
-		time[i] = time_now(hot) / time_by_saving(hot);
-	}
-	ok(like(bytes[0] - bytes[2], TW_BLCKSZ, 1e-2) &&
-	   like(bytes[1] - bytes[2], TW_BLCKSZ * (1 - exp(-1)), 1e-2),
-	   "each page has one full-page image a checkpoint");
-	ok(time[0] > time[2] && like((time[1] - time[2]) / (time[0] - time[2]), 1 - exp(-1), 1e-2),
-	   "each page is written once a checkpoint");
-	bytes[2] = wal_now(kept);
-	kept.checkpoint_s = 100;
-	leaves = wal_now(kept) - bytes[2] - TW_BLCKSZ;
-	ok(like(leaves, 2 * TW_BLCKSZ, 1e-2), "non-HOT updates log a full image of a leaf of each index");
-	kept.checkpoint_s = 100 * PAGES;
-	leaves = wal_now(kept) - bytes[2] - TW_BLCKSZ * (1 - exp(-1));
-	ok(like(leaves, 2 * TW_BLCKSZ * (1 - exp(-1)), 1e-2), "each leaf has one full-page image a checkpoint");
-	e = hot;
-	e.checkpoint_s = 1000;
-	hot.checkpoint_s = 2000;
-	hot.interval[0].seconds *= 2;
-	ok(like(bound_of(hot, 0, 1, 0), bound_of(e, 0, 1, 0), 1e-9),
-	   "full-page images depend on updates between checkpoints, not on seconds");
-	hot = e;
-	hot.nintervals = 2;
-	hot.interval[1] = hot.interval[0];
-	hot.interval[0].seconds /= 2;
-	hot.interval[1].seconds /= 2;
-	hot.interval[0].updated = hot.interval[0].hot = 0;
-	e.interval[0].seconds /= 2;
-	ok(like(bound_of(hot, 0, 1, 0), bound_of(e, 0, 1, 0), 1e-9),
-	   "full-page images depend on the update rate of busy intervals");
-}
-
-/* Nothing is in memory, and the disk is so slow that nothing else counts. */
-static void
-test_slow_disk(void)
-{
-	Evidence	e = counted(1, 0);
-	Evidence	kept = counted(0, 0);
-	double		whole;
-
-	e.index_scans = kept.index_scans = ROWS;
-	e.ram_bytes = kept.ram_bytes = 1e-9;
-	e.read_us = kept.read_us = 1e12;
-	ok(like(bound_of(e, 1, 0, 0), 1.0 / 3, 1e-6),
-	   "slow disk: a HOT update reads a leaf, reads and writes its page; all but the leaf can be saved");
-	ok(like(bound_of(kept, 1, 0, 0), 4.0 / 6, 1e-6),
-	   "slow disk: a non-HOT update also writes that leaf, and reads and writes one of the other index");
-	kept.indexes = 3;
-	ok(like(bound_of(kept, 1, 0, 0), 6.0 / 8, 1e-6), "slow disk: each further index adds a leaf read and written");
-	kept.indexes = 1;
-	ok(like(bound_of(kept, 1, 0, 0), 2.0 / 4, 1e-6), "slow disk: with one index, only its leaf");
-	kept.indexes = 0;
-	ok(like(bound_of(kept, 1, 0, 0), 1.0 / 3, 1e-6), "slow disk: without index, no leaf is written");
-	e.index_scans = 3 * ROWS;
-	ok(like(bound_of(e, 1, 0, 0), 5.0 / 7, 1e-6), "slow disk: a read reads a leaf and a page");
-	e.index_scans = ROWS;
-	e.seq_scans = 1e6;
-	e.blocks_fetched = 4 * ROWS + 8 * ROWS;
-	ok(like(bound_of(e, 1, 0, 0), 2.0 / 4, 1e-6),
-	   "slow disk: a sequential scan reads eight pages in the time of one");
-
-	/* half of it is in memory */
-	e = counted(1, 0);
-	e.read_us = 1;
-	e.ram_bytes = 3 * PAGES * TW_BLCKSZ + 1;
-	ok(like(bound_of(e, 1, 0, 0), bound_of(counted(1, 0), 1, 0, 0), 1e-9), "all in memory: no page is read");
-	whole = time_now(e);
-	e.ram_bytes /= 2;
-	ok(like(time_by_saving(e), (whole + 1.5) / (whole / time_by_saving(counted(1, 0)) + 1), 1e-4),
-	   "half in memory: every second page is read");
-	e.ram_bytes = 2.5 * PAGES * TW_BLCKSZ;
-	e.seq_scans = 1e6;
-	e.blocks_fetched = 2 * ROWS + 8 * ROWS;
-	kept = e;
-	e.read_us = 1e12;
-	ok(like(bound_of(e, 1, 0, 0), 1.0 / 3, 1e-6),
-	   "a table that fits beside less of its indexes is scanned in memory");
-}
-
-static void
-test_room(void)
-{
-	Evidence	e = counted(1, 0);
-	double		base;
-	double		row = 136 + 8;	/* a row with its line pointer, aligned */
-
-	e.live_rows = PAGES * TW_BLCKSZ / row / 2;
-	ok(like(bound_of(e, 0, 0, 1), 2.5 / 3, 1e-3), "the smallest size: full pages, indexes as they are");
-	e = counted(0.9, 0.1);
-	e.updated_length[0] = 1136;
-	base = wal_saving(counted(0.9, 0.1));
-	ok(like(wal_saving(e) - base, 0.1 * 1000, 1e-3), "a moved row is logged whole");
-	e = counted(0.8, 0.2);
-	ok(like(wal_saving(counted(0.7, 0.3)) - wal_saving(e), wal_saving(e) - base, 1e-3) &&
-	   wal_saving(e) > base, "each moved row costs the same WAL");
-	/* what cannot be saved stays the same, so 1 / bound grows with what can */
-	for (int i = 0; i < 3; i++)
-	{
-		double		at[3];
-
+		e.interval[0].inserted = row[i].inserted;
+		e.index_scans = row[i].reads;
+		e.ram_bytes = row[i].ram;
 		for (int k = 0; k < 3; k++)
 		{
-			Evidence	m = counted(0.9 - 0.1 * k, 0.1 + 0.1 * k);
-
-			m.indexes = i;
-			at[k] = 1 / bound_of(m, 1, 0, 0);
+			e.time_weight = k == 0;
+			e.wal_weight = k == 1;
+			e.size_weight = k == 2;
+			ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+			got[k] = decision.bound;
 		}
-		ok(at[1] > at[0] && like(at[2] - at[1], at[1] - at[0], 1e-3),
-		   i ? "entries of moved rows take time" : "moved rows take time");
-		if (i == 0)
-			base = at[1] - at[0];
-		else
-			ok(at[1] - at[0] > base, "moved rows take more time with each index");
-		base = at[1] - at[0];
+		ok(near(got[0], row[i].time, 1e-4) & near(got[1], row[i].wal, 1e-4) &
+		   near(got[2], row[i].size, 1e-4), row[i].what);
 	}
-	e = counted(0.5, 0.5);
-	base = bound_of(e, 1, 0, 0);
-	ok(like(bound_of(e, 2, 0, 0), base * base, 1e-9), "the weight is the exponent of the cost");
-	ok(like(bound_of(e, 1, 1, 0), base * bound_of(e, 0, 1, 0), 1e-9), "costs of different weights multiply");
 }
 
 /* ---------- costs of forecasts ---------- */
@@ -421,7 +112,7 @@ decided(Evidence e, double time, double wal, double size)
 static Evidence
 settled(double indexed)
 {
-	TwinLife	l = life_of(136, 2000);
+	TwinWorkload	l = workload_of(136, 2000);
 	Evidence	e;
 
 	l.class[0].indexed = indexed;
@@ -456,7 +147,7 @@ test_exponents(void)
 		{
 			double		sum = 0;
 
-			for (int k = 0; k < forecast.nlives; k++)
+			for (int k = 0; k < forecast.nworkloads; k++)
 			{
 				double		c = d[0].ratio[way][k][i];
 
@@ -468,15 +159,15 @@ test_exponents(void)
 			}
 			sums &= like(sum, d[5].cost[way][i].ratio, 1e-9);
 		}
-	ok(law && x > 0, "the cost of a life is time, WAL and size to the power of their weights, times caution");
+	ok(law && x > 0, "the cost of a workload is time, WAL and size to the power of their weights, times caution");
 	ok(sums && like(d[5].cost[FC_SET][forecast.current].ratio, 1, 1e-9),
-	   "the cost of an option is the mean of the lives; keeping everything costs 1");
+	   "the cost of an option is the mean of the workloads; keeping everything costs 1");
 	x = 0;
-	for (int k = 0; k < forecast.nlives; k++)
+	for (int k = 0; k < forecast.nworkloads; k++)
 		x += forecast.weight[k] * (d[4].ratio[FC_REWRITE][k][0] < d[4].ratio[FC_SET][k][forecast.n - 1]);
 	ok(like(ff_decide_cheaper(&forecast, &d[4], FC_REWRITE, 0, FC_SET, forecast.n - 1), x, 1e-9) &&
 	   ff_decide_cheaper(&forecast, &d[4], FC_SET, 1, FC_SET, 1) == 0,
-	   "cheaper() is the weight of lives, without ties");
+	   "cheaper() is the weight of workloads, without ties");
 	e.min_gain = 0.1;
 	d[0].cost[FC_SET][1].ratio = 0.5;
 	d[0].cost[FC_REWRITE][1].ratio = 0.46;
@@ -575,7 +266,7 @@ test_rewrite(void)
 	for (int way = 0; way < FC_WAYS; way++)
 	{
 		reads = 0;
-		for (int k = 0; k < forecast.nlives; k++)
+		for (int k = 0; k < forecast.nworkloads; k++)
 			reads += forecast.weight[k] * (2 * forecast.outcome[way][k][i].touched + 1 +
 										   3 * (1 - forecast.outcome[way][k][i].hot));
 		if (way == FC_SET)
@@ -767,7 +458,7 @@ test_choice(void)
 static void
 test_choice_below(void)
 {
-	TwinLife	l = life_of(136, 2000);
+	TwinWorkload	l = workload_of(136, 2000);
 	Evidence	hot,
 				e;
 	int			lower,
@@ -874,18 +565,18 @@ test_unused(void)
 	   "min_updates updates: judged by what could be saved");
 }
 
-/* Each page moves a row at first: lives that settle by themselves. */
+/* Each page moves a row at first: workloads that settle by themselves. */
 static void
 test_settling(void)
 {
-	TwinLife	l = life_of(136, 3000);
+	TwinWorkload	l = workload_of(136, 3000);
 	Evidence	e = observe(&l, 100, 0.2, 1);
 	double		surely = 0,
 				maybe = 0,
 				updates = 0;
 
 	asked(e);
-	for (int k = 0; k < forecast.nlives; k++)
+	for (int k = 0; k < forecast.nworkloads; k++)
 	{
 		const FcOutcome *o = &forecast.outcome[FC_SET][k][forecast.current];
 
@@ -895,8 +586,8 @@ test_settling(void)
 			updates += forecast.weight[k] * o->settle_updates;
 	}
 	ok(surely > 0.5 && decision.settling > surely - 1e-6 && decision.settling < maybe + 1e-6,
-	   "settling is the weight of lives that settle");
-	ok(like(decision.settle_updates, updates / surely, 0.1), "settle_updates is the mean of lives that settle");
+	   "settling is the weight of workloads that settle");
+	ok(like(decision.settle_updates, updates / surely, 0.1), "settle_updates is the mean of workloads that settle");
 }
 
 /* Confidence. */
@@ -914,12 +605,7 @@ test_confidence(void)
 int
 main(void)
 {
-	test_rows_beside();
-	test_reads();
-	test_vacuums();
-	test_checkpoints();
-	test_slow_disk();
-	test_room();
+	test_bound();
 	test_exponents();
 	test_sizes();
 	test_rewrite();

@@ -1,11 +1,11 @@
 /*
  * fit_test.c
- *	  Facts about the lives that a fit finds: known values are not searched, and evidence
+ *	  Facts about the workloads that a fit finds: known values are not searched, and evidence
  *	  that contradicts itself fits worse, as TAP.
  */
 #include <stdlib.h>
 
-#include "lives.h"
+#include "workloads.h"
 
 static FitWork work;
 static Fit	fit;
@@ -20,19 +20,19 @@ misfit(const Evidence *e)
 	return fit.misfit;
 }
 
-static const TwinLife *
-life(int i)
+static const TwinWorkload *
+workload(int i)
 {
-	return &fit.particle[i].life;
+	return &fit.particle[i].workload;
 }
 
 /* Single updates of old rows, an insert for every tenth, all statements known. */
 static Evidence
-observed(TwinLife *l, double rows, double start)
+observed(TwinWorkload *l, double rows, double start)
 {
 	Evidence	e;
 
-	*l = life_of(136, start);
+	*l = workload_of(136, start);
 	l->class[0].rows = rows;
 	add_class(l, EV_INSERT, 0.1, 1, TW_ANY);
 	e = observe(l, 100, 6, 1);
@@ -46,7 +46,7 @@ observed(TwinLife *l, double rows, double start)
 static void
 test_particles(void)
 {
-	TwinLife	l;
+	TwinWorkload	l;
 	Evidence	e = observed(&l, 1, 2000);
 	double		sum = 0,
 				single = 0,
@@ -60,7 +60,7 @@ test_particles(void)
 		const FitParticle *x = &fit.particle[i];
 
 		sum += x->weight;
-		single += x->weight * (x->life.class[0].calls == 1);
+		single += x->weight * (x->workload.class[0].calls == 1);
 		right &= x->weight > 0 && (i == 0 || x->weight < x[-1].weight ||
 								   (x->weight == x[-1].weight && x->log_likelihood <= x[-1].log_likelihood));
 		for (int k = 0; k < FIT_DIMS; k++)
@@ -69,8 +69,8 @@ test_particles(void)
 			right &= memcmp(x->u, fit.particle[k].u, sizeof(x->u)) != 0;
 		right &= near(x->hot, ff_evidence_window(&e).hot / ff_evidence_window(&e).updated, 0.05);
 	}
-	ok(right && near(sum, 1, 1e-9), "lives are different, ordered by weight, and have the HOT share seen");
-	ok(best >= 0 && best < 3, "evidence of a life of the twin has a small misfit");
+	ok(right && near(sum, 1, 1e-9), "workloads are different, ordered by weight, and have the HOT share seen");
+	ok(best >= 0 && best < 3, "evidence of a workload of the twin has a small misfit");
 	ok(single > 0.5, "a statement for one row is most probably alone in its transaction");
 	right = 1;
 	for (int i = 0; i < fit.n; i++)
@@ -84,14 +84,14 @@ test_particles(void)
 		right &= near(t->now, ticks, 1e-6) && t->reserve == 0 &&
 			near((double) t->nlive, fit.plan.rows, 0.1 * fit.plan.rows);
 	}
-	ok(right, "each life ends with today's table");
+	ok(right, "each workload ends with today's table");
 }
 
-/* Every life has the known values of the table and its statements. */
+/* Every workload has the known values of the table and its statements. */
 static void
 test_known(void)
 {
-	TwinLife	l;
+	TwinWorkload	l;
 	Evidence	e = observed(&l, 1, 2000);
 	int			right = 1,
 				pick = 1;
@@ -102,7 +102,7 @@ test_known(void)
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 	{
-		const TwinLife *x = life(i);
+		const TwinWorkload *x = workload(i);
 		const TwinClass *u = &x->class[0],
 				   *n = &x->class[1];
 
@@ -126,7 +126,7 @@ test_known(void)
 	{
 		double		each = fit.plan.window.updated / e.live_rows / 8;
 
-		right &= life(i)->vacuum_gap >= 0.59 * each && life(i)->vacuum_gap <= 1.71 * each;
+		right &= workload(i)->vacuum_gap >= 0.59 * each && workload(i)->vacuum_gap <= 1.71 * each;
 	}
 	ok(right, "vacuums are about as frequent as seen");
 	for (int i = 0; i < e.nintervals; i++)
@@ -134,12 +134,12 @@ test_known(void)
 	e.vacuum_nap_s = -1;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
-		right &= life(i)->vacuum_gap == -1;
+		right &= workload(i)->vacuum_gap == -1;
 	ok(right, "no vacuums if autovacuum is off");
 	e.vacuum_nap_s = 60;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
-		right &= near(life(i)->vacuum_gap, 60 / (8 * 3600.0) * fit.plan.window.updated / e.live_rows, 1e-9);
+		right &= near(workload(i)->vacuum_gap, 60 / (8 * 3600.0) * fit.plan.window.updated / e.live_rows, 1e-9);
 	ok(right, "no vacuum seen: the gap is at least autovacuum_naptime");
 }
 
@@ -147,7 +147,7 @@ test_known(void)
 static void
 test_two_statements(void)
 {
-	TwinLife	l;
+	TwinWorkload	l;
 	Evidence	e = observed(&l, 1, 2000);
 	int			right = 1,
 				differ = 0;
@@ -156,23 +156,23 @@ test_two_statements(void)
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 	{
-		const TwinClass *class = life(i)->class;
+		const TwinClass *class = workload(i)->class;
 
 		right &= class[0].command == EV_UPDATE && class[1].command == EV_UPDATE;
-		differ += class[1].skew != life(0)->class[1].skew;
+		differ += class[1].skew != workload(0)->class[1].skew;
 		for (int k = 0; k < i; k++)
 			for (int c = 0; c < 2; c++)
 				right &= fit.particle[i].u[6 * c + 1] < fit.particle[k].u[6 * c + 1] ?
-					class[c].skew <= life(k)->class[c].skew : class[c].skew >= life(k)->class[c].skew;
+					class[c].skew <= workload(k)->class[c].skew : class[c].skew >= workload(k)->class[c].skew;
 	}
-	ok(right && differ > fit.n / 2, "each statement of a life is drawn independently");
+	ok(right && differ > fit.n / 2, "each statement of a workload is drawn independently");
 }
 
 /* Statements for a share of the table, and updates of unknown statements. */
 static void
 test_shares(void)
 {
-	TwinLife	l;
+	TwinWorkload	l;
 	Evidence	e = observed(&l, 1, 2000);
 	int			right = 1;
 	double		rate;
@@ -191,7 +191,7 @@ test_shares(void)
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 	{
-		const TwinClass *u = &life(i)->class[0];
+		const TwinClass *u = &workload(i)->class[0];
 		double		share = u->rows * (u->stride > 1 ? u->stride : 1) / fit.plan.rows;
 
 		right &= share >= 0.22 && share <= 1.3 && u->calls == 1;
@@ -200,14 +200,14 @@ test_shares(void)
 	e.statement[0].calls = e.statement[0].rows / 20;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
-		right &= near(life(i)->class[0].rows, 20, 1e-9);
+		right &= near(workload(i)->class[0].rows, 20, 1e-9);
 	ok(right, "a statement for a few rows keeps its number of rows");
 	right = 1;
 	e.statement[0].calls = e.statement[0].rows / 400000;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 	{
-		const TwinClass *u = &life(i)->class[0];
+		const TwinClass *u = &workload(i)->class[0];
 
 		right &= u->whole && u->stride == 1 && u->pick == TW_SWEEP && near(u->rows / fit.plan.rows, 1, 0.4);
 	}
@@ -220,10 +220,10 @@ test_shares(void)
 	for (int i = 0; i < fit.n; i++)
 	{
 		rate = 0;
-		for (int k = 0; k < life(i)->nclasses; k++)
-			if (life(i)->class[k].command == EV_UPDATE)
-				rate += life(i)->class[k].rate;
-		right &= near(rate, 1, 1e-9) && life(i)->nclasses >= 2 && life(i)->nclasses <= 3;
+		for (int k = 0; k < workload(i)->nclasses; k++)
+			if (workload(i)->class[k].command == EV_UPDATE)
+				rate += workload(i)->class[k].rate;
+		right &= near(rate, 1, 1e-9) && workload(i)->nclasses >= 2 && workload(i)->nclasses <= 3;
 	}
 	ok(right, "updates of unknown statements are one or two classes with the full rate");
 	/* ten rows of each page together */
@@ -231,14 +231,14 @@ test_shares(void)
 		e.group_old_page[i] = i == 4;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
-		right &= life(i)->class[0].rows > 2;
-	ok(right, "rows updated together on pages are updated together in lives");
+		right &= workload(i)->class[0].rows > 2;
+	ok(right, "rows updated together on pages are updated together in workloads");
 }
 
 static void
 test_snapshots(void)
 {
-	TwinLife	l;
+	TwinWorkload	l;
 	Evidence	e = observed(&l, 1, 2000);
 	double		alone = 0,
 				beside = 0;
@@ -247,13 +247,13 @@ test_snapshots(void)
 	e.sessions = 0.3;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
-		alone += fit.particle[i].weight * (life(i)->lag > 0);
+		alone += fit.particle[i].weight * (workload(i)->lag > 0);
 	e.sessions = 20;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 	{
-		beside += fit.particle[i].weight * (life(i)->lag > 0);
-		right &= life(i)->lag <= 0.021 * fit.plan.rows && life(i)->held == 0;
+		beside += fit.particle[i].weight * (workload(i)->lag > 0);
+		right &= workload(i)->lag <= 0.021 * fit.plan.rows && workload(i)->held == 0;
 	}
 	ok(beside > alone + 0.3, "more sessions: snapshots are more often old");
 	ok(right, "snapshots are no older than pages without recently dead rows allow");
@@ -265,10 +265,10 @@ test_snapshots(void)
 		double		rows = fit.plan.mean_live * fit.plan.scale;
 		double		a_tick = 0;
 
-		for (int k = 0; k < life(i)->nclasses; k++)
-			a_tick += life(i)->class[k].rate / life(i)->class[k].rows;
-		right &= near(life(i)->held_share, 0.4, 1e-9) && life(i)->held >= 1.29 * 0.5 * rows * a_tick &&
-			life(i)->held <= 2.51 * 0.5 * rows * a_tick;
+		for (int k = 0; k < workload(i)->nclasses; k++)
+			a_tick += workload(i)->class[k].rate / workload(i)->class[k].rows;
+		right &= near(workload(i)->held_share, 0.4, 1e-9) && workload(i)->held >= 1.29 * 0.5 * rows * a_tick &&
+			workload(i)->held <= 2.51 * 0.5 * rows * a_tick;
 	}
 	ok(right, "snapshots are held as often as samples showed, and for longer");
 }
@@ -277,7 +277,7 @@ test_snapshots(void)
 static void
 test_contradictions(void)
 {
-	TwinLife	l;
+	TwinWorkload	l;
 	Evidence	e = observed(&l, 1, 3000);
 	Evidence	odd;
 	double		base = misfit(&e);
@@ -337,7 +337,7 @@ static void
 test_unknown(void)
 {
 	static const char *const needed[] = {"live_rows"};
-	TwinLife	l;
+	TwinWorkload	l;
 	Evidence	e = observed(&l, 1, 2000);
 	double		base = misfit(&e);
 	int			good = 1;
@@ -355,7 +355,7 @@ test_unknown(void)
 		m = misfit(&less);
 		if (!isfinite(m) || m > base + 2.5 || fit.n < 1 || !(fit.particle[0].weight > 0))
 		{
-			printf("# without %s: misfit %g, %d lives\n", ev_field[i].name, m, fit.n);
+			printf("# without %s: misfit %g, %d workloads\n", ev_field[i].name, m, fit.n);
 			good = 0;
 		}
 	}

@@ -1,7 +1,7 @@
 /*
  * mixture_cli.c
  *	  Replays a mixture in the twin from the command line: words of key=value give the
- *	  life, the word "class" begins a class; "was" is the fillfactor of the table
+ *	  workload, the word "class" begins a class; "was" is the fillfactor of the table
  *	  as loaded, at which "before" ticks are replayed.  "ff=0,100,90" writes one line
  *	  each: the table is rewritten at this fillfactor (0: not), "settle" ticks follow, and
  *	  "measure" ticks are counted.  Lengths are given as "insert_bytes=72:7,648:3"
@@ -15,7 +15,7 @@
 
 #include "../../src/model/twin.h"
 
-#define LIFE(name) { #name, offsetof(TwinLife, name) }
+#define LIFE(name) { #name, offsetof(TwinWorkload, name) }
 #define CLASS(name) { #name, offsetof(TwinClass, name) }
 
 typedef struct Field
@@ -24,7 +24,7 @@ typedef struct Field
 	size_t		offset;
 } Field;
 
-static const Field life_field[] = {
+static const Field workload_field[] = {
 	LIFE(grow_updates), LIFE(lag), LIFE(held), LIFE(held_share), LIFE(vacuum_share),
 	LIFE(vacuum_gap), LIFE(start_rows), {NULL, 0}
 };
@@ -87,7 +87,7 @@ set_lengths(int16_t *quantile, const char *value)
 }
 
 static void
-set_word(TwinLife *l, const char *key, const char *value)
+set_word(TwinWorkload *l, const char *key, const char *value)
 {
 	TwinClass  *c = &l->class[l->nclasses - 1];
 
@@ -107,7 +107,7 @@ set_word(TwinLife *l, const char *key, const char *value)
 	else if (l->nclasses > 0 && strcmp(key, "whole") == 0)
 		c->whole = atoi(value);
 	else if (!(l->nclasses > 0 && set_double(class_field, c, key, value)) &&
-			 !set_double(life_field, l, key, value))
+			 !set_double(workload_field, l, key, value))
 	{
 		fprintf(stderr, "unknown key: %s\n", key);
 		exit(2);
@@ -115,7 +115,7 @@ set_word(TwinLife *l, const char *key, const char *value)
 }
 
 static void
-replay(const TwinLife *l, int was, double before, int ff, double settle, double measure, uint64_t seed)
+replay(const TwinWorkload *l, int was, double before, int ff, double settle, double measure, uint64_t seed)
 {
 	static Twin t;
 	TwinView	v;
@@ -143,7 +143,7 @@ replay(const TwinLife *l, int was, double before, int ff, double settle, double 
 int
 main(int argc, char **argv)
 {
-	TwinLife	l = {.grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1, .start_rows = 5000};
+	TwinWorkload	l = {.grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1, .start_rows = 5000};
 	const char *ff = "0,100,90,80,70,60,50";
 	int			was = 100;
 	double		before = 5000,

@@ -60,7 +60,7 @@ def class_words(c, m, per_tick, part):
     return words
 
 
-def life(m, asked, before=2, after=2):
+def workload(m, asked, before=2, after=2):
     """Words for CLI, and the part of the table that is replayed; before, after: quarters of a run."""
     classes = [c for c in m['classes'] if c['command'] != 'select']
     updates = sum(c['weight'] * c['rows'] * c['calls'] for c in classes if c['command'] in ('update', 'upsert'))
@@ -101,7 +101,7 @@ def main():
                 at = r['fillfactor'] if r['way'] == 'rewrite' else 0
                 measured.setdefault(at, []).append((r['hot_pct'], r['heap_pages']))
         ffs = sorted(measured, key=lambda f: -f)
-        words, part = life(t['mixture'], t['asked'])
+        words, part = workload(t['mixture'], t['asked'])
         out = subprocess.run([cli, 'ff=' + ','.join(map(str, ffs))] + words,
                              capture_output=True, text=True, check=True).stdout.splitlines()
         line, off = '', []

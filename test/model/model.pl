@@ -7,11 +7,14 @@ use lib "$FindBin::Bin/../perl";
 use Standalone qw(compile run finish);
 
 my $top = "$FindBin::Bin/../..";
-my @flags = (qw(-std=c11 -fsanitize=bounds -fsanitize-undefined-trap-on-error), "-I$top/src");
-my @parts = map { compile("$_.o", @flags, '-c', "$top/src/model/$_.c") } qw(evidence twin plan fit forecast decide);
-for my $name (qw(twin_test plan_test fit_test decide_test model_test mixture_cli model_cli))
+my @flags = (qw(-std=c11 -ffp-contract=off -fsanitize=bounds -fsanitize-undefined-trap-on-error), "-I$top/src");
+my @parts = map { compile(s!.*/!!r . '.o', @flags, '-c', "$top/src/$_.c") }
+	qw(model/evidence model/twin model/plan model/fit model/forecast model/decide advise/decision);
+for my $test (qw(model/twin_test model/plan_test model/fit_test model/decide_test model/model_test model/mixture_cli
+	model/model_cli advise/decision_test))
 {
-	my $program = compile($name, @flags, "$top/test/model/$name.c", @parts, '-lm');
+	my $name = $test =~ s!.*/!!r;
+	my $program = compile($name, @flags, "$top/test/$test.c", @parts, '-lm');
 	run($program) if $name =~ /_test$/;
 }
 finish();

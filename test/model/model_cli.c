@@ -2,7 +2,7 @@
  * model_cli.c
  *	  The model from the command line.  Standard input has the evidence by the names of
  *	  type ff_internal.model_input, a line each: "NAME VALUE ...", an array with all
- *	  its values; "nan" is unknown.  It writes the plan, with an argument the lives,
+ *	  its values; "nan" is unknown.  It writes the plan, with an argument the workloads,
  *	  then the steps and the choice.
  */
 #include <stdio.h>
@@ -40,11 +40,11 @@ read_line(Evidence *e, char *line)
 }
 
 static void
-write_life(const FitParticle *x)
+write_workload(const FitParticle *x)
 {
-	const TwinLife *l = &x->life;
+	const TwinWorkload *l = &x->workload;
 
-	printf("life weight %.3f likelihood %.1f hot %.1f rows %.0f lag %.1f held %.0f vacuum %.2f/%.2f "
+	printf("workload weight %.3f likelihood %.1f hot %.1f rows %.0f lag %.1f held %.0f vacuum %.2f/%.2f "
 		   "grow %.1f\n", x->weight, x->log_likelihood, 100 * x->hot, l->start_rows, l->lag,
 		   l->held, l->vacuum_share, l->vacuum_gap, l->grow_updates);
 	for (int i = 0; i < l->nclasses; i++)
@@ -90,12 +90,12 @@ main(int argc, char **argv)
 		   fit.plan.insert_distance, fit.plan.split.hot, fit.plan.split.moved, fit.plan.split.blocked,
 		   fit.plan.prunes);
 	for (int i = 0; argc > 1 && i < fit.n; i++)
-		write_life(&fit.particle[i]);
+		write_workload(&fit.particle[i]);
 	for (int i = 0; i < f.n; i++)
 	{
 		double		hot = 0;
 
-		for (int k = 0; k < f.nlives; k++)
+		for (int k = 0; k < f.nworkloads; k++)
 			hot += f.weight[k] * f.outcome[FC_SET][k][i].window_hot;
 		printf("step %d hot %.2f low %.2f high %.2f moved %.2f settled %.2f set %.4f rewrite %.4f agree %.2f "
 			   "us %.2f wal %.1f heap %.0f prunes %.2f set_hot %.2f set_wal %.1f%s\n", f.step[i].fillfactor, f.step[i].hot_pct,

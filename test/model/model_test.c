@@ -3,13 +3,13 @@
  *	  Facts about the model that hold without a server, printed as TAP.
  *
  * Numbers called "measured" are from a PostgreSQL 15 server.  Where the model gets
- * the evidence of a known life, the twin is the server: the model sees only what a
+ * the evidence of a known workload, the twin is the server: the model sees only what a
  * sample and the counters would have shown.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "lives.h"
+#include "workloads.h"
 
 static int	checks = 0;
 static Twin other;
@@ -27,7 +27,7 @@ count_check(void)
 static void
 test_pages(void)
 {
-	TwinLife	l = life_of(136, 1000);
+	TwinWorkload	l = workload_of(136, 1000);
 	TwinView	v;
 	int			edges = 1;
 
@@ -58,7 +58,7 @@ static void
 test_thirds(void)
 {
 	static const double measured[] = {1386, 5155, 9078, 10774, 13269};
-	TwinLife	l = life_of(136, 12000);
+	TwinWorkload	l = workload_of(136, 12000);
 	int			right = 1;
 
 	l.vacuum_gap = -1;
@@ -78,7 +78,7 @@ test_thirds(void)
 static void
 test_twin(void)
 {
-	TwinLife	l = life_of(136, 4000);
+	TwinWorkload	l = workload_of(136, 4000);
 	TwinView	v;
 	double		hot[3];
 
@@ -92,7 +92,7 @@ test_twin(void)
 	ok(memcmp(&twin.count, &other.count, sizeof(TwinCount)) == 0 && twin.rng == other.rng,
 	   "a copy of a twin continues like the original");
 	hot[0] = hot_pct(&l, 80, 1000, 3000);
-	ok(hot[0] == hot_pct(&l, 80, 1000, 3000), "the same life gives the same result");
+	ok(hot[0] == hot_pct(&l, 80, 1000, 3000), "the same workload gives the same result");
 	l.class[0].indexed = 1;
 	ok(hot_pct(&l, 50, 0, 4000) == 0 &&
 	   twin.count.moved + twin.count.blocked == twin.count.updates,
@@ -106,7 +106,7 @@ test_twin(void)
 		hot[i] = hot_pct(&l, 100 - 20 * i, 20000, 20000);
 	ok(hot[0] < 75 && hot[1] > 90 && hot[2] > 99,
 	   "passes beside single updates: at 60 nearly all updates are HOT");
-	l = life_of(136, 3000);
+	l = workload_of(136, 3000);
 	add_class(&l, EV_INSERT, 0.5, 10, TW_ANY);
 	add_class(&l, EV_DELETE, 0.4, 1, TW_OLDEST);
 	hot_pct(&l, 90, 0, 20000);
@@ -114,9 +114,9 @@ test_twin(void)
 	ok(twin.count.hot + twin.count.moved + twin.count.blocked == twin.count.updates &&
 	   v.rows + (double) twin.nforgotten == (double) twin.nlive,
 	   "kinds of updates and numbers of rows add up");
-	l = life_of(8160, 300);
+	l = workload_of(8160, 300);
 	ok(hot_pct(&l, 100, 0, 300) == 0 && !twin.exhausted, "updates of rows as large as a page always move");
-	l = life_of(64, 4000);
+	l = workload_of(64, 4000);
 	l.held = 4000;
 	l.held_share = 1;
 	hot[0] = hot_pct(&l, 90, 8000, 8000);
@@ -126,7 +126,7 @@ test_twin(void)
 
 /* Decide; whether the HOT share predicted at a fillfactor is the twin's, within points. */
 static int
-promises(const TwinLife *l, const Evidence *e, int fillfactor, double laps, double points)
+promises(const TwinWorkload *l, const Evidence *e, int fillfactor, double laps, double points)
 {
 	double		hot = hot_pct(l, fillfactor, laps * l->start_rows / 2, laps * l->start_rows / 2);
 
@@ -141,14 +141,14 @@ promises(const TwinLife *l, const Evidence *e, int fillfactor, double laps, doub
 	return 0;
 }
 
-/* Whether each large sweep that skips rows takes every third row, in all lives. */
+/* Whether each large sweep that skips rows takes every third row, in all workloads. */
 static int
 third_rows(const Fit *f)
 {
 	for (int i = 0; i < f->n; i++)
-		for (int k = 0; k < f->particle[i].life.nclasses; k++)
+		for (int k = 0; k < f->particle[i].workload.nclasses; k++)
 		{
-			const TwinClass *c = &f->particle[i].life.class[k];
+			const TwinClass *c = &f->particle[i].workload.class[k];
 
 			if (c->pick == TW_SWEEP && c->rows >= 100 && c->stride > 1 && c->stride != 3)
 				return 0;
@@ -159,7 +159,7 @@ third_rows(const Fit *f)
 static void
 test_decisions(void)
 {
-	TwinLife	l = life_of(136, 6000);
+	TwinWorkload	l = workload_of(136, 6000);
 	Evidence	e = observe(&l, 100, 6, 1);
 
 	ok(promises(&l, &e, 100, 6, 2) && decision.action == DC_KEEP, "settled single updates: keep");
@@ -182,7 +182,7 @@ test_decisions(void)
 	ok(promises(&l, &e, 70, 8, 5) && decision.action >= DC_SET && decision.gain > 0.1 &&
 	   forecast.step[decision.advised].fillfactor <= 90,
 	   "a third of each page by one statement: lower");
-	l = life_of(136, 6000);
+	l = workload_of(136, 6000);
 	l.class[0].rate = 0.4;
 	add_class(&l, EV_UPDATE, 0.6, 6000, TW_SWEEP);
 	e = observe(&l, 100, 12, 1);
@@ -198,8 +198,8 @@ test_decisions(void)
 	add_statement(&e, &l.class[0]);
 	add_statement(&e, &l.class[1]);
 	ok(promises(&l, &e, 100, 8, 5) && third_rows(&fit),
-	   "every third row beside single updates: all lives have that statement");
-	l = life_of(136, 1000);
+	   "every third row beside single updates: all workloads have that statement");
+	l = workload_of(136, 1000);
 	l.class[0].pick = TW_IN_TURN;
 	l.class[0].rows = l.class[0].distance = 500;
 	add_class(&l, EV_INSERT, 1, 500, TW_ANY);
@@ -208,7 +208,7 @@ test_decisions(void)
 	ok(promises(&l, &e, 50, 8, 8) && decision.action >= DC_SET &&
 	   forecast.step[decision.advised].fillfactor <= 60,
 	   "all rows of each insert updated by one statement: 60 or lower");
-	l = life_of(136, 6000);
+	l = workload_of(136, 6000);
 	e = observe(&l, 50, 3, 1);
 	add_statement(&e, &l.class[0]);
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
@@ -219,7 +219,7 @@ test_decisions(void)
 static void
 test_without_a_fit(void)
 {
-	TwinLife	l = life_of(136, 6000);
+	TwinWorkload	l = workload_of(136, 6000);
 	Evidence	e = observe(&l, 70, 3, 0);
 	double		alone;
 
@@ -269,7 +269,7 @@ static void
 test_any_evidence(void)
 {
 	static const double odd[] = {0, -1, 1, 1e18, 1e-18, 50, 1e6};
-	TwinLife	l = life_of(136, 3000);
+	TwinWorkload	l = workload_of(136, 3000);
 	Evidence	e;
 	Evidence	base;
 	Decision	first;

@@ -1,11 +1,11 @@
 /*
  * plan_test.c
  *	  Facts about the plan made from counters and samples before anything is drawn, and
- *	  about the forecast of a known life, as TAP.
+ *	  about the forecast of a known workload, as TAP.
  */
 #include <stdlib.h>
 
-#include "lives.h"
+#include "workloads.h"
 
 static FitWork work;
 static Fit	fit;
@@ -320,6 +320,45 @@ test_course(void)
 	ok(planned(&e)->before_set == 0, "fillfactor never set: not changed in the replay");
 }
 
+/* Rows that nobody writes, in front of 40,000 that are inserted and updated in batches. */
+static void
+test_cold_rows(void)
+{
+	double		hot[3],
+				moved[3];
+	int			step[3];
+	static Decision decision;
+
+	for (int i = 0; i < 3; i++)
+	{
+		Evidence	e = known(0, 1);
+
+		e.interval[0].inserted = e.interval[0].updated = e.interval[0].newpage = 40000;
+		e.live_rows = i == 0 ? 40000 : i == 1 ? 4e6 : 1e9;
+		e.blocks = e.live_rows / 58;
+		e.window_xids = 200;
+		e.update_distance[0] = 1;
+		for (int k = 1; k < EV_LOG2_BINS; k++)
+			e.update_distance[k] = 0;
+		e.payback_s = 30 * 86400;
+		e.time_weight = 0.5;
+		e.wal_weight = 0.3;
+		e.size_weight = 0.2;
+		e.min_gain = 0.02;
+		e.min_updates = 500;
+		add(&e, EV_INSERT, 40000, 100, NAN);
+		add(&e, EV_UPDATE, 40000, 100, 0);
+		ff_decide(&work, &e, 1, &fit, &forecast, &decision);
+		step[i] = decision.action == DC_SET ? forecast.step[decision.advised].fillfactor : 0;
+		hot[i] = forecast.step[forecast.current].hot_pct;
+		moved[i] = forecast.step[decision.advised].hot_pct;
+	}
+	ok(step[0] > 0 && abs(step[1] - step[0]) <= 2 && abs(step[2] - step[0]) <= 2,
+	   "a hundred or 25,000 cold rows for each live one: the same step, without a rewrite");
+	ok(near(hot[1], hot[0], 5) && near(hot[2], hot[0], 5) && near(moved[1], moved[0], 5) &&
+	   near(moved[2], moved[0], 5), "cold rows: the same HOT shares");
+}
+
 static void
 test_growth(void)
 {
@@ -454,21 +493,21 @@ test_kept(void)
 	   "none can be HOT: the pages give the share that moved");
 }
 
-/* ---------- forecasts of known lives ---------- */
+/* ---------- forecasts of known workloads ---------- */
 
-/* The forecast if only these lives explain a table. */
+/* The forecast if only these workloads explain a table. */
 static void
-foresee(Evidence *e, const TwinLife *a, const TwinLife *b, double weight)
+foresee(Evidence *e, const TwinWorkload *a, const TwinWorkload *b, double weight)
 {
 	memset(&fit, 0, sizeof(fit));
 	if (!ff_plan(e, &fit.plan))
 		return;
 	fit.n = b ? 2 : 1;
-	fit.particle[0].life = *a;
+	fit.particle[0].workload = *a;
 	fit.particle[0].weight = weight;
 	if (b)
 	{
-		fit.particle[1].life = *b;
+		fit.particle[1].workload = *b;
 		fit.particle[1].weight = 1 - weight;
 	}
 	ff_forecast(&work, e, &fit, &forecast);
@@ -509,7 +548,7 @@ like(const FcOutcome *a, const FcOutcome *b, double by)
 static void
 test_steps(void)
 {
-	TwinLife	l = life_of(136, 2000);
+	TwinWorkload	l = workload_of(136, 2000);
 	Evidence	e = known(0.9, 0.1);
 	int			right = 1;
 
@@ -534,17 +573,17 @@ test_steps(void)
 	ok(near(forecast.updates, 5000.0 * 24 * 30, 1e-3),
 	   "today's rate includes idle time; the default payback time is 30 days");
 	ok(near(forecast.weight[0], 1, 1e-9) && near(forecast.pages_now[0] * 2000, work.today.npages, 1e-9),
-	   "one life has weight 1 and the pages of its replay");
+	   "one workload has weight 1 and the pages of its replay");
 	fit.plan.step_len = 0;
 	ff_forecast(&work, &e, &fit, &forecast);
-	ok(forecast.n == 0 && forecast.nlives == 0, "unknown length: no steps");
+	ok(forecast.n == 0 && forecast.nworkloads == 0, "unknown length: no steps");
 }
 
 /* Old versions stay for some time, so each step has another HOT share. */
-static TwinLife
+static TwinWorkload
 delayed(double rows)
 {
-	TwinLife	l = life_of(136, rows);
+	TwinWorkload	l = workload_of(136, rows);
 
 	l.lag = rows / 20;
 	l.class[0].indexed = 0.1;
@@ -554,7 +593,7 @@ delayed(double rows)
 static void
 test_outcomes(void)
 {
-	TwinLife	l = delayed(2000);
+	TwinWorkload	l = delayed(2000);
 	Evidence	e = known(0.6, 0.4);
 	int			right[FC_WAYS] = {1, 1};
 	int			window = 1;
@@ -601,7 +640,7 @@ test_outcomes(void)
 			near(forecast.step[i].moved_pct * (1 - o->hot), (100 - forecast.step[i].hot_pct) * o->moved, 1e-6);
 	}
 	ok(right[0] && near(forecast.rewritten_hot_pct, 100 * forecast.outcome[FC_REWRITE][0][forecast.current].window_hot, 1e-6),
-	   "a step has the outcome of its only life");
+	   "a step has the outcome of its only workload");
 
 	/* interpolated steps are near a full replay */
 	right[0] = 1;
@@ -616,7 +655,7 @@ test_outcomes(void)
 	ok(right[0], "steps that are interpolated are near a full replay");
 
 	/* all rows are new: each page moves a row, then it settles */
-	l = life_of(136, 2000);
+	l = workload_of(136, 2000);
 	e.fillfactor = 100;
 	e.interval[0].updated = e.interval[0].hot = 20;
 	e.payback_s = 3600 * 2000;
@@ -641,7 +680,7 @@ test_outcomes(void)
 static void
 test_part(void)
 {
-	TwinLife	l = delayed(2000);
+	TwinWorkload	l = delayed(2000);
 	Evidence	e = known(0.6, 0.4);
 	FcOutcome	small;
 	double		settle;
@@ -664,31 +703,31 @@ test_part(void)
 static void
 test_ranges(void)
 {
-	TwinLife	l = life_of(136, 2000);
-	TwinLife	indexed = l;
+	TwinWorkload	l = workload_of(136, 2000);
+	TwinWorkload	indexed = l;
 	Evidence	e = known(0.7, 0);
 	FcStep	   *s = &forecast.step[0];
 
 	indexed.class[0].indexed = 1;
 	foresee(&e, &l, &indexed, 0.75);
-	ok(near(forecast.weight[0], 0.75, 1e-9) && near(forecast.weight[1], 0.25, 1e-9) && forecast.nlives == 2,
-	   "the weights of two lives sum to 1");
+	ok(near(forecast.weight[0], 0.75, 1e-9) && near(forecast.weight[1], 0.25, 1e-9) && forecast.nworkloads == 2,
+	   "the weights of two workloads sum to 1");
 	ok(near(s->hot_pct, 75 * forecast.outcome[FC_SET][0][0].window_hot, 1e-6) && s->hot_pct > 70 && s->hot_low == 0 &&
-	   s->hot_high > 98, "the HOT share is the mean of two lives, its range covers both");
+	   s->hot_high > 98, "the HOT share is the mean of two workloads, its range covers both");
 	ok(near(s->settled_hot_pct, 75 * forecast.outcome[FC_SET][0][0].settled_hot, 1e-6),
-	   "the settled HOT share is the mean of two lives");
+	   "the settled HOT share is the mean of two workloads");
 	foresee(&e, &indexed, &l, 0.25);
 	ok(s->hot_low == 0 && s->hot_high > 98 && near(s->hot_pct, 75 * forecast.outcome[FC_SET][1][0].window_hot, 1e-6),
-	   "the order of lives makes no difference");
+	   "the order of workloads makes no difference");
 	e.interval[0].hot = 9900;
 	foresee(&e, &l, &indexed, 0.97);
-	ok(s->hot_low > 90, "a life with weight 0.03 is outside the range, below");
+	ok(s->hot_low > 90, "a workload with weight 0.03 is outside the range, below");
 	foresee(&e, &l, &indexed, 0.94);
-	ok(s->hot_low == 0, "a life with weight 0.06 is in the range, below");
+	ok(s->hot_low == 0, "a workload with weight 0.06 is in the range, below");
 	foresee(&e, &l, &indexed, 0.03);
-	ok(s->hot_high < 25, "a life with weight 0.03 is outside the range, above");
+	ok(s->hot_high < 25, "a workload with weight 0.03 is outside the range, above");
 	foresee(&e, &l, &indexed, 0.06);
-	ok(s->hot_high > 95, "a life with weight 0.06 is in the range, above");
+	ok(s->hot_high > 95, "a workload with weight 0.06 is in the range, above");
 	e.interval[0].hot = 7000;
 	foresee(&e, &l, NULL, 1);
 	ok(s->hot_low < s->hot_pct - 1 && s->hot_low > 80, "the range is wider if the HOT share seen is far away");
@@ -703,6 +742,7 @@ main(void)
 	test_records();
 	test_density();
 	test_course();
+	test_cold_rows();
 	test_growth();
 	test_kept();
 	test_steps();

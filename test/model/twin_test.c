@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "lives.h"
+#include "workloads.h"
 
 static Twin before;
 
@@ -26,10 +26,10 @@ row(int64_t id)
 }
 
 /* 290 rows, 29 on each of ten pages that are half full. */
-static TwinLife
+static TwinWorkload
 half_full(void)
 {
-	TwinLife	l = life_of(136, 290);
+	TwinWorkload	l = workload_of(136, 290);
 
 	l.vacuum_gap = -1;
 	l.class[0].rows = 290;
@@ -40,7 +40,7 @@ half_full(void)
 static void
 test_look(void)
 {
-	TwinLife	l = half_full();
+	TwinWorkload	l = half_full();
 	TwinView	v;
 	double		born;
 
@@ -85,7 +85,7 @@ test_look(void)
 static void
 test_growing(void)
 {
-	TwinLife	l = half_full();
+	TwinWorkload	l = half_full();
 	static const int lengths[] = {136, 160, 184, 208, 208};
 	int			right = 1;
 
@@ -119,10 +119,10 @@ test_growing(void)
 }
 
 /* Rows inserted one by one, and updated by a class. */
-static TwinLife
+static TwinWorkload
 inserted(TwinPick pick, double rate, double distance, double back)
 {
-	TwinLife	l = life_of(136, 1000);
+	TwinWorkload	l = workload_of(136, 1000);
 
 	l.class[0].rate = rate;
 	l.class[0].pick = pick;
@@ -135,7 +135,7 @@ inserted(TwinPick pick, double rate, double distance, double back)
 static void
 test_in_turn(void)
 {
-	TwinLife	l = inserted(TW_IN_TURN, 1, 100, 0);
+	TwinWorkload	l = inserted(TW_IN_TURN, 1, 100, 0);
 	int			right = 1;
 
 	ff_twin_start(&twin, &l, 90, 3);
@@ -173,7 +173,7 @@ test_in_turn(void)
 static void
 test_newest(void)
 {
-	TwinLife	l = inserted(TW_NEWEST, 1, 60, 50);
+	TwinWorkload	l = inserted(TW_NEWEST, 1, 60, 50);
 	int			right = 1;
 	int			seen[2] = {1000, 0};
 
@@ -201,7 +201,7 @@ test_newest(void)
 static int
 times(double skew, TwinPick pick, int *rows)
 {
-	TwinLife	l = life_of(136, 1000);
+	TwinWorkload	l = workload_of(136, 1000);
 	int			most = 0;
 
 	l.class[0].pick = pick;
@@ -240,7 +240,7 @@ test_skew(void)
 static void
 test_rates(void)
 {
-	TwinLife	l = life_of(136, 2000);
+	TwinWorkload	l = workload_of(136, 2000);
 
 	add_class(&l, EV_INSERT, 0.25, 5, TW_ANY);
 	add_class(&l, EV_DELETE, 0.1, 1, TW_OLDEST);
@@ -250,7 +250,7 @@ test_rates(void)
 	   "classes have rows in proportion to their rates");
 	ok(twin.first_row == twin.count.deletes && twin.nlive == 2000 + twin.count.inserts - twin.count.deletes &&
 	   row(twin.first_row)->page >= 0 && twin.next_row == 2000 + twin.count.inserts, "the oldest rows are deleted");
-	l = life_of(136, 2000);
+	l = workload_of(136, 2000);
 	l.class[0].rows = 2.5;
 	ff_twin_start(&twin, &l, 90, 3);
 	ff_twin_run(&twin, 8000);
@@ -276,7 +276,7 @@ test_rates(void)
 static void
 test_stride(void)
 {
-	TwinLife	l = life_of(136, 300);
+	TwinWorkload	l = workload_of(136, 300);
 	int			right = 1;
 
 	l.class[0].rows = 25;
@@ -316,7 +316,7 @@ test_stride(void)
 static void
 test_dead(void)
 {
-	TwinLife	l = life_of(136, 4000);
+	TwinWorkload	l = workload_of(136, 4000);
 	double		age = 0;
 	TwinView	v;
 	int			pages;
@@ -361,7 +361,7 @@ test_dead(void)
 	ff_twin_look(&twin, &v);
 	ok(twin.npages < pages * 1.5 && twin.npages >= pages && near(v.rows, 4000, 100) && twin.count.vacuums > 20,
 	   "vacuumed pages of deleted rows are reused");
-	twin.life.vacuum_gap = -1;
+	twin.workload.vacuum_gap = -1;
 	ff_twin_count_from_here(&twin);
 	pages = twin.npages;
 	ff_twin_run(&twin, 8000);
@@ -375,7 +375,7 @@ test_dead(void)
 static void
 test_free_space(void)
 {
-	TwinLife	l = life_of(136, 580);
+	TwinWorkload	l = workload_of(136, 580);
 
 	l.vacuum_share = l.vacuum_gap = 0;
 	l.class[0].command = EV_DELETE;
@@ -394,28 +394,28 @@ test_free_space(void)
 	ok(twin.npages == 10 && row(580)->page == 0, "a row that just fits, by the free space map, takes this space");
 }
 
-/* The twin limits all values of a life to what it can hold. */
+/* The twin limits all values of a workload to what it can hold. */
 static void
 test_range(void)
 {
 	for (int most = 0; most < 2; most++)
 	{
 		const double far = most ? 1e12 : -1e12;
-		TwinLife	l = life_of(most ? 32767 : -32768, far);
-		const TwinClass *c = &twin.life.class[0];
+		TwinWorkload	l = workload_of(most ? 32767 : -32768, far);
+		const TwinClass *c = &twin.workload.class[0];
 
 		l.class[0].rate = l.class[0].rows = l.class[0].distance = l.class[0].skew = l.class[0].stride =
 			l.class[0].indexed = far;
 		l.nclasses = most ? 100 : 1;
 		l.grow_updates = l.lag = l.held = l.held_share = l.vacuum_share = far;
 		ff_twin_start(&twin, &l, (int) (far / 1e9), 3);
-		ok(twin.life.nclasses == (most ? TW_CLASSES : 1) && c->rate == (most ? 1000 : 1e-6) &&
+		ok(twin.workload.nclasses == (most ? TW_CLASSES : 1) && c->rate == (most ? 1000 : 1e-6) &&
 		   c->rows == (most ? TW_ROWS / 2 : 1) && c->distance == (most ? TW_ROWS : 1) &&
 		   c->skew == 2 * most && c->stride == (most ? TW_ROWS : 0) && c->indexed == most &&
-		   twin.life.start_rows == (most ? TW_ROWS : 0) && twin.life.grow_updates == (most ? 255 : 1) &&
-		   twin.life.lag == most * 1e9 && twin.life.held == most * 1e9 && twin.life.held_share == most &&
-		   twin.life.vacuum_share == most * 1e9 && twin.life.insert_len[0] == TW_MAXALIGN(most ? TW_MAX_LEN : TW_MIN_LEN) &&
-		   twin.life.update_len[0] == twin.life.insert_len[0] &&
+		   twin.workload.start_rows == (most ? TW_ROWS : 0) && twin.workload.grow_updates == (most ? 255 : 1) &&
+		   twin.workload.lag == most * 1e9 && twin.workload.held == most * 1e9 && twin.workload.held_share == most &&
+		   twin.workload.vacuum_share == most * 1e9 && twin.workload.insert_len[0] == TW_MAXALIGN(most ? TW_MAX_LEN : TW_MIN_LEN) &&
+		   twin.workload.update_len[0] == twin.workload.insert_len[0] &&
 		   twin.reserve == (most ? 0 : TW_BLCKSZ * (100 - TW_MIN_FF) / 100),
 		   most ? "too large values are set to the largest" : "too small values are set to the smallest");
 	}

@@ -16,7 +16,7 @@ SELECT $md$# How it decides
 
 The **cause** says why a table's updates are not HOT. It follows from the evidence alone. The **action** is the choice of a
 model. It first computes the most that any fillfactor could save, if every update were HOT that can be. If that is less than
-`fillfactor_advisor.min_gain`, it keeps the fillfactor. Otherwise it searches for *lives* of the table, descriptions of its
+`fillfactor_advisor.min_gain`, it keeps the fillfactor. Otherwise it searches for *workloads* of the table, descriptions of its
 work, that explain the evidence. It replays them from today's pages at every step and takes the cheapest option: keep the
 fillfactor, set one for new pages, or set one and rewrite the table.
 
@@ -31,13 +31,13 @@ $md$;
 
 SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`ff_advise()` says **%s**: %s\n',
               row_number() OVER (ORDER BY v.place), a.cause, replace(v.words, E'\n', ' '),
-              concat_ws(E'\n', format('| rows inserted | %s |', (e.counters).inserted), format('| rows updated | %s |', (e.counters).updated),
-                        CASE WHEN (e.counters).updated > 0 THEN format(E'| of these HOT | %s |\n| of these moved to another page | %s |', (e.counters).hot_updated, coalesce((e.counters).newpage_updated::text, 'not counted')) END,
-                        CASE v.name WHEN 'batch' THEN format('| rows of a page that one transaction updates | %s of %s |', (e.sample).update_group_rows, (e.sample).rows_per_page)
-                                    WHEN 'growth' THEN format('| row length when inserted, when updated | %s, %s bytes |', (e.sample).inserted_width, (e.sample).updated_width)
-                                    WHEN 'wide' THEN format('| row length | %s bytes |', (e.sample).updated_width)
-                                    WHEN 'snapshot' THEN format('| dead rows, of these visible to some snapshot | %s, %s |', (e.sample).dead_rows, (e.sample).recently_dead_rows)
-                                    WHEN 'readers' THEN format('| pages fetched | %s |', (e.counters).blocks_fetched) END),
+              concat_ws(E'\n', format('| rows inserted | %s |', e.inserted), format('| rows updated | %s |', e.updated),
+                        CASE WHEN e.updated > 0 THEN format(E'| of these HOT | %s |\n| of these moved to another page | %s |', e.hot_updated, coalesce(e.newpage_updated::text, 'not counted')) END,
+                        CASE v.name WHEN 'batch' THEN format('| rows of a page that one transaction updates | %s of %s |', e.update_group_rows, e.rows_per_page)
+                                    WHEN 'growth' THEN format('| row length when inserted, when updated | %s, %s bytes |', e.inserted_width, e.updated_width)
+                                    WHEN 'wide' THEN format('| row length | %s bytes |', e.updated_width)
+                                    WHEN 'snapshot' THEN (SELECT format('| dead rows, of these visible to some snapshot | %s, %s |', p.dead_rows, p.recently_dead_rows) FROM ff_internal.page_sample p WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at)
+                                    WHEN 'readers' THEN format('| pages fetched | %s |', e.blocks_fetched) END),
               -- what a rewrite takes depends on the server
               a.action, regexp_replace(a.reason, ' Rewriting it takes [^.]*[.]', ''))
   FROM (VALUES (1, 'few', 'Are there enough updates to judge from (`fillfactor_advisor.min_updates`)? If not, it waits for more. If there are none in a full day, it keeps the fillfactor.'),
@@ -50,7 +50,7 @@ then serves all later updates. Totals since the last reset hide this; intervals 
                (7, 'growth', 'Do updates make rows longer (by 10 % and 8 bytes)? Then the new version needs more room than the old one leaves.'),
                (8, 'batch', 'Does one transaction update many rows of a page (at least three, and a tenth of the page)? All new versions need room at once, before any old version can be pruned.'),
                (9, 'full', 'Otherwise the pages are full when the updates come.'),
-               (10, 'readers', 'In the last three cases it keeps the fillfactor if no step saves `fillfactor_advisor.min_gain`, or if too few of the lives that
+               (10, 'readers', 'In the last three cases it keeps the fillfactor if no step saves `fillfactor_advisor.min_gain`, or if too few of the workloads that
 explain the evidence agree (six of ten are needed). The cause is `read_mostly` if readers would have to read too many more pages, and `settling` if the table becomes HOT by itself; then it says after how many updates.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  CROSS JOIN LATERAL ff_internal.evidence(format('%I', v.name)::regclass) e
@@ -76,9 +76,8 @@ SELECT $md$## Confidence
 - **Indexed columns**: 0.5 if it is unknown whether the updates change one.
 - **The model**, if it was used: e^(-misfit / 12) x (0.5 + 0.5 x agreement). The misfit is how far its replays are from the
   evidence; the agreement is the weight of the replays in which the change pays. This is then corrected by the last three
-  predictions for the table that were followed or rehearsed. Each is worth 1 if it came true and less if it missed, or if a
-  rehearsal of such a change showed that it brings nothing. A mean of 0.8 changes nothing, a mean of 1 moves the
-  model's confidence half of the way to 1, and below 0.8 it falls in proportion.
+  predictions for the table that were followed. Each is worth 1 if it came true and less if it missed. A mean of 0.8
+  changes nothing, a mean of 1 moves the model's confidence half of the way to 1, and below 0.8 it falls in proportion.
 
 A change needs `fillfactor_advisor.min_confidence` (0.2), and more if it makes the table more than twice as large: 0.6 at four
 times. Advice that was given before needs half of that. If the table may become HOT by itself, advice to lower waits for a full
@@ -87,10 +86,10 @@ day, unless the gain is clear (five times `min_gain`).
 ## Why it does not flip
 
 - **Fits build on each other**: the cost of a step is a mean of the last fit and the new one. The last one has three times the
-  weight if it was made of as many updates.
+  weight if it was made of as many updates. A fit made with other settings does not count.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no change is
-  better, each in seven of ten lives that explain the evidence. It also ends when it saves less than half of `min_gain`.
-- **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten lives. To give still more room,
+  better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than half of `min_gain`.
+- **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten workloads. To give still more room,
   at least 2 % of the updates must not be HOT, and, if the fillfactor was advised here, five times `min_gain` must be saved.
 - **A new or dropped index** matters only if a statement sets a column that it blocks, or that nothing blocks any more.
 - **Raising** needs a full day since the last change, at least half as busy as the days before.

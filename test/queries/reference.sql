@@ -22,11 +22,15 @@ SELECT p.proname, coalesce(u.place, 99) AS place, p.proretset, d.description,
        coalesce((SELECT string_agg('`' || o.name || '` ' || format_type(o.type, NULL), ', ' ORDER BY o.n)
                    FROM unnest(p.proallargtypes, p.proargnames, p.proargmodes) WITH ORDINALITY o(type, name, mode, n)
                   WHERE o.mode IN ('o', 't', 'b')),
+                -- rows of a type of its own
+                (SELECT string_agg('`' || a.attname || '` ' || format_type(a.atttypid, NULL), ', ' ORDER BY a.attnum)
+                   FROM pg_type t JOIN pg_attribute a ON a.attrelid = t.typrelid AND a.attnum > 0
+                  WHERE t.oid = p.prorettype AND t.typnamespace = 'ff_internal'::regnamespace),
                 CASE WHEN p.prokind = 'f' THEN replace(format_type(p.prorettype, NULL), 'public.', '') END) AS result
   FROM pg_extension e
   JOIN pg_proc p ON p.pronamespace = e.extnamespace AND p.proname ^@ 'ff_'
   JOIN pg_description d ON d.classoid = 'pg_proc'::regclass AND d.objoid = p.oid
-  LEFT JOIN unnest(ARRAY['ff_collect', 'ff_schedule', 'ff_unschedule', 'ff_progress', 'ff_exclude', 'ff_include', 'ff_grant', 'ff_advise',
+  LEFT JOIN unnest(ARRAY['ff_collect', 'ff_schedule', 'ff_unschedule', 'ff_exclude', 'ff_include', 'ff_grant', 'ff_advise',
                          'ff_curve', 'ff_history', 'ff_blockers', 'ff_horizon', 'ff_advise_indexes', 'ff_settings', 'ff_script',
                          'ff_script_json', 'ff_rehearsal', 'ff_rehearsal_result', 'ff_verify', 'ff_report', 'ff_memory', 'ff_statements',
                          'ff_sample', 'ff_sample_index',

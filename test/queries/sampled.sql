@@ -8,8 +8,8 @@ CREATE FUNCTION sampled(facts jsonb) RETURNS ff_internal.page_sample LANGUAGE sq
                'group_new_page', CASE WHEN (s -> 'update_group_rows')::float >= (s -> 'rows_per_page')::float / 2 THEN g.bins END) || s)
       FROM (SELECT jsonb_build_object(
                        'rollup', 0, 'blocks', 1000, 'blocks_read', 300, 'blocks_new', 0, 'blocks_bad', 0,
-                       'live_pct', 90, 'live_pct_err', 0.1, 'dead_pct', 1, 'dead_pct_err', 0.1, 'free_pct', 5, 'free_pct_err', 0.1,
-                       'live_rows', 60000, 'live_rows_err', 100, 'dead_rows', 500, 'recently_dead_rows', 0,
+                       'live_pct', 90, 'dead_pct', 1, 'free_pct', 5,
+                       'live_rows', 60000, 'dead_rows', 500, 'recently_dead_rows', 0,
                        'updated_hot_rows', 10000, 'updated_nonhot_rows', 1000,
                        'superseded_hot', 0, 'superseded_same_page', 0, 'superseded_newpage', 0,
                        'rows_per_page', 60, 'rows_per_page_max', 61, 'inserted_width', 121, 'updated_width', 121,

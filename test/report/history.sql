@@ -3,7 +3,7 @@ BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 SET LOCAL TimeZone = 'Asia/Kolkata';
-SELECT plan(23);
+SELECT plan(25);
 
 CREATE TABLE orders (i int, j int);
 CREATE TABLE unknown (i int);
@@ -51,6 +51,16 @@ SELECT is((SELECT (newpage_pct, blocked_pct)::text FROM ff_history('orders', '1 
 INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad, live_rows, superseded_hot, superseded_same_page, superseded_newpage)
 VALUES (:orders, clock('10:50'), 50, 100, 100, 0, 0, 1000, 600, 300, 700);
 SELECT is((SELECT (newpage_pct, blocked_pct)::text FROM ff_history('orders', '1 h') LIMIT 1), '(40.0,20.0)', 'newpage not counted: shares come from the page sample');
+
+-- a day of summer and one of winter
+SET LOCAL TimeZone = 'Europe/Berlin';
+DELETE FROM ff_internal.change;
+DELETE FROM ff_internal.counter_interval;
+INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, deleted, seq_scans, index_scans,
+                         blocks_fetched, blocks_hit, vacuums)
+SELECT :orders, d + time '00:10', d + time '00:20', :epoch, 50, false, 0, 1000, 0, 0, 0, 0, 0, 0, 0 FROM unnest('{2026-01-15,2026-07-15}'::date[]) d;
+SELECT is((SELECT string_agg(began_at::text, ', ' ORDER BY began_at) FROM ff_history('orders', '1 day')), '2026-01-15 00:00:00+01, 2026-07-15 00:00:00+02', 'a day begins at midnight, in summer and in winter');
+SELECT is((SELECT string_agg(began_at::text, ', ' ORDER BY began_at) FROM ff_history('orders', '7 days')), '2026-01-12 00:00:00+01, 2026-07-13 00:00:00+02', 'a week begins on Monday');
 
 SELECT is(ff_internal.fill_chart(array_fill(0, '{10}'), now()), NULL, 'an empty table has no chart of its page fill');
 SELECT * FROM finish();

@@ -48,13 +48,13 @@ CREATE TABLE names (name) AS VALUES ('loaded'), ('half_updated'), ('deleted'), (
 -- a full read of each table, and samples with 200 seeds
 SET fillfactor_advisor.sample_error = 0;
 SET fillfactor_advisor.sample_pages = 1000000;
-CREATE TABLE truth AS SELECT name, s.* FROM names, ff_internal.sample(name::regclass) s;
+CREATE TABLE truth AS SELECT name, s.*, f.live_pct_err FROM names, ff_internal.sample(name::regclass) s, ff_sample(name::regclass) f;
 RESET fillfactor_advisor.sample_error;
 RESET fillfactor_advisor.sample_pages;
 CREATE FUNCTION sample(t regclass, seed int) RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('fillfactor_advisor.sample_seed', seed::text, false);
-	RETURN QUERY SELECT s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err, s.free_pct, s.free_pct_err, s.live_rows, s.blocks_read FROM ff_internal.sample(t) s;
+	RETURN QUERY SELECT s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err, s.free_pct, s.free_pct_err, s.live_rows, s.blocks_read FROM ff_sample(t) s;
 END $$;
 CREATE TABLE sampled AS
 SELECT name, s.* FROM names, generate_series(1, 200) seed,

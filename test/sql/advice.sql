@@ -61,7 +61,7 @@ SELECT ff_advise(4294967295);
 SELECT relation, action, cause, reason FROM ff_advise('parent');
 SELECT relation, fillfactor, action, cause FROM ff_advise('leaf');
 SELECT relation, fillfactor, action, cause FROM ff_advise('t');
-SELECT count(*) = (SELECT count(*) FROM ff_internal.candidate) AS "NULL means all" FROM ff_advise(NULL);
+SELECT count(*) = (SELECT count(*) FROM ff_internal.user_table) AS "NULL means all" FROM ff_advise(NULL);
 
 DROP SCHEMA "odd ""schema" CASCADE;
 DROP TABLE t, parent;

@@ -10,7 +10,7 @@ SELECT ff_internal.rows_per_page(f, 100) FROM unnest(ARRAY[-2147483648, 10, 100,
 
 -- Evidence of one table gives a choice and one row for each step.  Replays are deterministic.
 CREATE FUNCTION model_of(facts jsonb, curve boolean DEFAULT true, OUT c ff_internal.choice, OUT steps ff_internal.step[]) LANGUAGE sql
-RETURN ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, facts), curve);
+RETURN (SELECT m FROM json_to_record(ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, facts), curve)) m(choice ff_internal.choice, steps ff_internal.step[]));
 CREATE TEMP TABLE seen AS
 SELECT name, to_jsonb(v) - 'name' - 'updated' - 'hot' - 'inserted' - 'bytes' - 'group_bin'
        || jsonb_build_object('interval_seconds', ARRAY[600], 'interval_updated', ARRAY[updated], 'interval_hot', ARRAY[hot],
@@ -40,7 +40,7 @@ SELECT bool_and(a = b) AS deterministic FROM seen s, model_of(s.facts) a, model_
 -- the members of the library's JSON are the columns of the types
 SELECT ARRAY(SELECT json_object_keys(j -> 'choice') ORDER BY 1) = ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = 'ff_internal.choice'::regclass AND attnum > 0 ORDER BY 1) AS choice,
        ARRAY(SELECT json_object_keys(j -> 'steps' -> 0) ORDER BY 1) = ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = 'ff_internal.step'::regclass AND attnum > 0 ORDER BY 1) AS step
-  FROM seen s, LATERAL ff_internal.model_json(jsonb_populate_record(NULL::ff_internal.model_input, s.facts), true) j WHERE s.name = 'batch';
+  FROM seen s, LATERAL ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, s.facts), true) j WHERE s.name = 'batch';
 -- the last choice is kept until another step is clearly better
 CREATE TEMP TABLE batch AS
 SELECT s.facts, m.c, (SELECT min(t.fillfactor) FROM unnest(m.steps) t WHERE t.fillfactor > (m.c).advised_step) AS beside,
@@ -68,7 +68,7 @@ ROLLBACK;
 BEGIN;
 SET LOCAL fillfactor_advisor.wal_weight = 0;
 SET LOCAL fillfactor_advisor.size_weight = 0;
-SELECT curve, (m.c).action, (m.c).life IS NOT NULL AS replayed, bool_and(t.hot_pct IS NULL) AS no_curve
+SELECT curve, (m.c).action, (m.c).workload IS NOT NULL AS replayed, bool_and(t.hot_pct IS NULL) AS no_curve
   FROM seen s, (VALUES (false), (true)) v(curve), model_of(s.facts || '{"index_scans": 1e9}', curve) m, unnest(m.steps) t
  WHERE s.name = 'settled' GROUP BY 1, 2, 3 ORDER BY 1;
 ROLLBACK;
@@ -91,8 +91,8 @@ ROLLBACK;
 BEGIN;
 SET LOCAL client_min_messages = warning;
 DROP FUNCTION model_of CASCADE;
-ALTER TYPE ff_internal.model_input ALTER ATTRIBUTE live_rows TYPE bigint;
-SELECT ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, '{"live_rows": 1}'), true);
+ALTER TYPE ff_internal.model_input ALTER ATTRIBUTE live_rows TYPE date;
+SELECT ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input, '{"live_rows": "2000-01-01"}'), true);
 ROLLBACK;
 -- the function reads settings, so it is not immutable
 SELECT provolatile FROM pg_proc WHERE oid = 'ff_internal.model'::regproc;

@@ -6,16 +6,23 @@
 CREATE EXTENSION fillfactor_advisor;
 SET max_parallel_workers_per_gather = 0;
 
+-- with the errors, which page_sample does not have
+CREATE FUNCTION measured(relation regclass, OUT blocks bigint, OUT blocks_read int, OUT blocks_new int, OUT blocks_bad int,
+                         OUT live_pct real, OUT live_pct_err real, OUT dead_pct real, OUT dead_pct_err real,
+                         OUT free_pct real, OUT free_pct_err real, OUT live_rows float8, OUT live_rows_err real,
+                         OUT dead_rows float8, OUT rows_per_page real, OUT rows_per_page_max real,
+                         OUT fill_histogram int[], OUT inserted_width real)
+AS '$libdir/fillfactor_advisor', 'ff_sample' LANGUAGE C;
 -- One row: 24 bytes of header, 4 of id, 77 of pad make 105, 112 when aligned,
 -- 116 with the line pointer: a page takes floor(8168 / 116) = 70 of them.
 CREATE TEMP TABLE inserted (id int, pad text);
 INSERT INTO inserted SELECT g, repeat('x', 76) FROM generate_series(1, 140) g;
 SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_rows_err,
        dead_rows, rows_per_page, rows_per_page_max, fill_histogram
-  FROM ff_internal.sample('inserted');
+  FROM measured('inserted');
 SELECT live_pct = (100 * 140 * 105 / 16384.0)::real AS live, live_pct_err, dead_pct, dead_pct_err,
        free_pct = (100 * 2 * (8168 - 70 * 116) / 16384.0)::real AS free, free_pct_err
-  FROM ff_internal.sample('inserted');
+  FROM measured('inserted');
 SELECT inserted_width, updated_width, updated_pct,
        update_group_rows, update_distances, inserted_lengths, updated_lengths
   FROM ff_internal.sample('inserted');
@@ -157,16 +164,16 @@ CREATE TEMP TABLE many (id int, pad text);
 ALTER TABLE many ALTER pad SET STORAGE PLAIN;
 INSERT INTO many SELECT g, repeat('x', 7000) FROM generate_series(1, 2000) g;
 SELECT blocks, blocks_read < 700 AS few, live_rows, live_rows_err, live_pct_err, inserted_width
-  FROM ff_internal.sample('many');
+  FROM measured('many');
 DELETE FROM many WHERE id % 3 = 0;
 SET fillfactor_advisor.sample_error = 5;
 SET fillfactor_advisor.sample_seed = 42;
-SELECT blocks_read AS pages, live_rows AS rows FROM ff_internal.sample('many') \gset
+SELECT blocks_read AS pages, live_rows AS rows FROM measured('many') \gset
 SELECT blocks_read = :pages AS same_pages, live_rows = :rows AS same_rows, live_rows_err > 0 AS uncertain,
        blocks_read <= current_setting('fillfactor_advisor.sample_pages')::int AS within_limit
-  FROM ff_internal.sample('many');
+  FROM measured('many');
 SELECT abs(live_rows - 1334) < 2 * live_rows_err AND abs(dead_rows - 666) < 2 * live_rows_err AS near
-  FROM ff_internal.sample('many');
+  FROM measured('many');
 SET fillfactor_advisor.sample_pages = 100;
 SELECT blocks_read <= 100 AS within_limit FROM ff_internal.sample('many');
 -- also if all pages are equal, so that the error is zero
@@ -176,12 +183,12 @@ INSERT INTO equal SELECT repeat('x', 7000) FROM generate_series(1, 5173) g;
 SELECT pages, blocks, blocks_read BETWEEN 0.8 * pages AND pages AS within_limit, live_rows, live_rows_err
   FROM (VALUES (100), (108), (113), (127)) v(pages)
  CROSS JOIN LATERAL (SELECT set_config('fillfactor_advisor.sample_pages', pages::text, false)) c
- CROSS JOIN LATERAL ff_internal.sample(CASE WHEN c IS NOT NULL THEN 'equal' END) s;
+ CROSS JOIN LATERAL measured(CASE WHEN c IS NOT NULL THEN 'equal' END) s;
 DROP TABLE equal;
 RESET fillfactor_advisor.sample_pages;
 -- sample_error 0: all pages are read
 SET fillfactor_advisor.sample_error = 0;
-SELECT blocks_read, live_rows, live_rows_err, dead_rows FROM ff_internal.sample('many');
+SELECT blocks_read, live_rows, live_rows_err, dead_rows FROM measured('many');
 RESET fillfactor_advisor.sample_error;
 RESET fillfactor_advisor.sample_seed;
 

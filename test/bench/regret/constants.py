@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, '../../twin')]
 import mixture  # noqa: E402
 from cluster import DATA, kept  # noqa: E402
-from mixture_reality import life  # noqa: E402
+from mixture_reality import workload  # noqa: E402
 from report import fit  # noqa: E402
 
 CPU = ('statement', 'row', 'read', 'entry', 'visit', 'moved', 'prune', 'scanned')
@@ -57,7 +57,7 @@ def counts(m, r, moved, prunes):
 def replayed(cli, t):
     """By fillfactor, 0 if the table was not changed: shares of updates that move, and pages pruned an update."""
     steps = sorted({r['fillfactor'] * (r['way'] == 'rewrite') for r in t['runs']})
-    out = subprocess.run([cli, 'ff=' + ','.join(map(str, steps)), *life(t['mixture'], t['asked'])[0]],
+    out = subprocess.run([cli, 'ff=' + ','.join(map(str, steps)), *workload(t['mixture'], t['asked'])[0]],
                          capture_output=True, text=True, check=True).stdout
     lines = [dict(x.split('=') for x in line.split() if '=' in x) for line in out.splitlines()]
     return {step: (float(f['moved']) / 100, float(f['prunes'])) for step, f in zip(steps, lines)}

@@ -22,7 +22,7 @@ WITH e AS MATERIALIZED (SELECT * FROM ff_internal.evidence('t') e),
 SELECT jsonb_build_object(
     'server', current_setting('server_version_num')::integer, 'model', ff_internal.model_version(), 'at', now(),
     'evidence', (SELECT to_jsonb(e) FROM e),
-    'input', (SELECT to_jsonb(x) FROM ff_internal.evidence('t') e, ff_internal.model_input(e, ff_internal.indexed_share(e)) x),
+    'input', (SELECT to_jsonb(ff_internal.model_input(e)) FROM ff_internal.evidence('t') e),
     'class', (SELECT jsonb_build_array(c.relpages, c.reltuples, c.relallvisible) FROM pg_class c WHERE c.oid = 't'::regclass),
     'settings', (SELECT jsonb_agg(to_jsonb(s)) FROM ff_internal.setting_history s),
     'snapshots', (SELECT jsonb_agg(to_jsonb(s)) FROM ff_internal.statement_snapshot s),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A workload as a mixture of classes: drawn from a seed, written as SQL and, by the extension, as a pgbench script.
+"""A workload as a mixture of classes: drawn from a seed, written as SQL and, by the SQL of ff_rehearse, as a pgbench script.
 
 usage: mixture.py SEED | NAME      print a mixture as JSON, its setup, and the mixture for its pgbench script
 
@@ -24,6 +24,7 @@ rows in front have ids of at most 0.
 """
 import json
 import math
+import os
 import random
 import re
 import sys
@@ -45,6 +46,7 @@ CLASS = dict(
 )
 PHASES = 4               # of one quarter of a run
 FEW = 100                # below this, transactions of a class in a phase are rounded, to 1 at least
+PGBENCH_SQL = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../rehearsal/pgbench.sql')
 SCRIPTS = {}             # scripts already made, by mixture
 
 
@@ -92,30 +94,40 @@ def change(t, c):
 
 
 def rehearsed(m):
-    """The mixture in the form of ff_internal.pgbench_script() (doc/rehearsal.md); a class with some transactions
-    rolled back becomes two."""
-    t, k = m['table'], among(m)
-    key = '{n}' if k == 1 else f'({{n}} * {k}::bigint)'
+    """The mixture in the form of rehearsal/pgbench.sql; a class with some transactions rolled back becomes two."""
+    t = m['table']
     classes = []
     for c in m['classes']:
         for ends, share in ('COMMIT', 1 - c['rollback']), ('ROLLBACK', c['rollback']):
             if share > 0:
                 classes.append({**c, 'weight': c['weight'] * share, 'ends': ends, 'set': change(t, c)})
     return dict(sessions=m['sessions'], classes=classes,
-                table=dict(name='t', key='id', number='id' if k == 1 else f'id / {k}', to_key=key, values=values(t, key)))
+                table=dict(name='t', values=values(t, '{n}' if among(m) == 1 else f'({{n}} * {among(m)}::bigint)')))
 
 
 def script(m, sql):
-    """The pgbench script of a mixture; sql runs a query on a server with the extension, in the given database."""
+    """The pgbench script of a mixture; sql runs a query in the given database of a server."""
     key = json.dumps(rehearsed(m))
     if key not in SCRIPTS:
-        sql("CREATE EXTENSION IF NOT EXISTS fillfactor_advisor", 'template1')
-        text = sql(f"SELECT ff_internal.pgbench_script({quoted(key)}::jsonb)", 'template1') + '\n'
-        if among(m) > 1:
-            # ranges leave out the rows beside those with a number
-            text = re.sub(r'(WHERE id BETWEEN \(.*?\) AND \(.*?\))', rf'\1 AND id % {among(m)} = 0', text)
-        SCRIPTS[key] = text
+        with open(PGBENCH_SQL) as f:
+            make = "DROP SCHEMA IF EXISTS ff_rehearsal CASCADE; CREATE SCHEMA ff_rehearsal;\n" + f.read()
+        drop = "DROP SCHEMA ff_rehearsal CASCADE;"
+        SCRIPTS[key] = spread(sql("SET client_min_messages = warning;\n" + make
+                                  + f"SELECT ff_rehearsal.pgbench_script({quoted(key)}::jsonb);\n" + drop, 'template1') + '\n',
+                              among(m))
     return SCRIPTS[key]
+
+
+def spread(text, k):
+    """The script with ids that are k times the rows' numbers; ranges leave out the rows between them."""
+    if k == 1:
+        return text
+    for old, new in ((r'id BETWEEN :a AND :b', rf'id BETWEEN :a * {k}::bigint AND :b * {k}::bigint AND id % {k} = 0'),
+                     (r'\(id - :a\)', rf'(id / {k} - :a)'), (r'id = :a\b', rf'id = :a * {k}::bigint'),
+                     (r'max\(id\)', rf'max(id) / {k}'),
+                     (r'id > :own AND id < (:own \+ \d+)', rf'id > :own * {k}::bigint AND id < (\1) * {k}::bigint')):
+        text = re.sub(old, new, text)
+    return text
 
 
 def quoted(text):

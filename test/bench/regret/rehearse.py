@@ -3,9 +3,8 @@
 
 usage: rehearse.py NAME ...      after regret.py truth and observe of these, in the same WORK
 
-For each workload the model runs again on the stored evidence, the script of ff_rehearsal() is made from the life
-that represents its prediction, and its first run is made at the fillfactor of the table, with laps of SECONDS
-(default 4).  The line has the HOT share of the original's last quarter; of the rehearsed table when its rows were
+For each workload the model runs again on the stored evidence, ff_rehearse gets a document with the workload that
+represents its prediction, and its first run is made at the fillfactor of the table, with laps of SECONDS (default 4).  The line has the HOT share of the original's last quarter; of the rehearsed table when its rows were
 updated as often, and once settled; the model's prediction of that; and the differences in points.
 """
 import glob
@@ -27,32 +26,36 @@ SECONDS = os.environ.get('SECONDS', '4')
 LIMIT_S = 300
 
 
-def script(c, o):
-    """The script, rows by which its table grows with each update, and the settled HOT share that the model predicts."""
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../../rehearsal/ff_rehearse')
+
+
+def document(c, o):
+    """What ff_rehearse needs, rows by which its table grows with each update, and the settled HOT share predicted."""
     table = o['mixture']['table']
     c.sql(mixture.setup(o['mixture'], o['fillfactor']) + "\nANALYZE t; CREATE EXTENSION fillfactor_advisor;")
-    made = dict(format=1, system_identifier='0', to=100 if o['fillfactor'] < 100 else 90, ram_bytes=1e10,
-                table_rows=o['input']['live_rows'], row_bytes=mixture.row_bytes(table), **{'from': o['fillfactor']})
-    c.sql("CREATE TABLE fit AS SELECT m.* FROM ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
-          f" {mixture.quoted(json.dumps(o['input']))}), true) m")
-    text = c.sql("SELECT ff_internal.rehearsal('t'::regclass, (f.choice).life,"
-                 f" {mixture.quoted(json.dumps(made))}, '{{}}') FROM fit f")
+    c.sql("CREATE TABLE fit AS SELECT m.* FROM json_to_record(ff_internal.model(jsonb_populate_record(NULL::ff_internal.model_input,"
+          f" {mixture.quoted(json.dumps(o['input']))}), true)) m(choice ff_internal.choice, steps ff_internal.step[])")
+    life = json.loads(c.sql("SELECT (f.choice).workload FROM fit f"))
+    made = dict(format=1, source=dict(system_identifier='0', version=0), relation='t', rel_id=1, advised=False,
+                to=100 if o['fillfactor'] < 100 else 90, workload=life, predicted={}, settings={},
+                table=dict(rows=o['input']['live_rows'], row_bytes=mixture.row_bytes(table), ram_bytes=1e10,
+                           indexes=1 + len(table['indexes'])), **{'from': o['fillfactor']})
     promised = c.sql("SELECT s.settled_hot_pct FROM fit f, unnest(f.steps) s"
                      f" WHERE s.fillfactor >= {o['fillfactor']} ORDER BY s.fillfactor LIMIT 1")
     grows = c.sql("SELECT sum(rate * CASE command WHEN 'insert' THEN 1 WHEN 'delete' THEN -1 ELSE 0 END)"
-                  " FROM fit f, jsonb_to_recordset((f.choice).life->'classes') c(command text, rate float8)")
-    return text, max(0, float(grows)), float(promised or 'nan')
+                  " FROM fit f, jsonb_to_recordset((f.choice).workload->'classes') c(command text, rate float8)")
+    return json.dumps(made), max(0, float(grows)), float(promised or 'nan')
 
 
 def first_run(c, text):
-    """Updates of each row in a lap of the script's first run, and the HOT share of each lap."""
-    path = os.path.join(WORK, 'rehearsal.sh')
+    """Updates of each row in a lap of the program's first run, and the HOT share of each lap."""
+    path = os.path.join(WORK, 'rehearsal.json')
     with open(path, 'w') as f:
         f.write(text + '\n')
     c.sql('CREATE DATABASE scratch')
     env = dict({k: v for k, v in os.environ.items() if not k.startswith('PG')}, PATH=BIN + ':' + os.environ['PATH'],
                PGHOST=WORK, PGPORT=PORT, PGUSER='postgres', PGDATABASE='scratch')
-    p = subprocess.Popen(['sh', path, '--short', '--seconds=' + SECONDS], env=env, stdout=subprocess.DEVNULL,
+    p = subprocess.Popen([PROGRAM, '--short', '--seconds=' + SECONDS, path], env=env, stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, text=True, start_new_session=True)
     late = threading.Timer(LIMIT_S, os.killpg, (p.pid, signal.SIGTERM))
     late.start()
@@ -105,7 +108,7 @@ def rehearse(path):
         return None
     c = Cluster(settings=SETTINGS)
     try:
-        text, grows, promised = script(c, o)
+        text, grows, promised = document(c, o)
         a_lap, laps = first_run(c, text)
     finally:
         c.stop()

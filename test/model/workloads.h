@@ -1,6 +1,6 @@
 /*
- * lives.h
- *	  Shared by the tests of the model: TAP, lives written by hand, and the evidence
+ * workloads.h
+ *	  Shared by the tests of the model: TAP, workloads written by hand, and the evidence
  *	  that a server would give of them.
  */
 #ifndef FF_TEST_LIVES_H
@@ -34,10 +34,10 @@ near(double a, double b, double by)
 }
 
 /* One class of updates of rows of one length. */
-static inline TwinLife
-life_of(int len, double rows)
+static inline TwinWorkload
+workload_of(int len, double rows)
 {
-	TwinLife	l = {.nclasses = 1, .grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1,
+	TwinWorkload	l = {.nclasses = 1, .grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1,
 	   .start_rows = rows};
 
 	for (int i = 0; i < TW_QUANTILES; i++)
@@ -49,7 +49,7 @@ life_of(int len, double rows)
 }
 
 static inline TwinClass *
-add_class(TwinLife *l, EvCommand command, double rate, double rows, TwinPick pick)
+add_class(TwinWorkload *l, EvCommand command, double rate, double rows, TwinPick pick)
 {
 	TwinClass  *c = &l->class[l->nclasses++];
 
@@ -60,7 +60,7 @@ add_class(TwinLife *l, EvCommand command, double rate, double rows, TwinPick pic
 }
 
 static inline double
-hot_pct(const TwinLife *l, int fillfactor, double before, double counted)
+hot_pct(const TwinWorkload *l, int fillfactor, double before, double counted)
 {
 	ff_twin_start(&twin, l, fillfactor, 3);
 	ff_twin_run(&twin, before);
@@ -69,9 +69,9 @@ hot_pct(const TwinLife *l, int fillfactor, double before, double counted)
 	return 100 * twin.count.hot / twin.count.updates;
 }
 
-/* What counters and a sample would show of a life, after so many updates of each row. */
+/* What counters and a sample would show of a workload, after so many updates of each row. */
 static inline Evidence
-observe(const TwinLife *l, int fillfactor, double laps, int histograms)
+observe(const TwinWorkload *l, int fillfactor, double laps, int histograms)
 {
 	Evidence	e;
 	TwinView	v;

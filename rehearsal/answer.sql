@@ -1,0 +1,12 @@
+-- Prints the figures, the verdict, what the change brings, and the result as JSON in the last line.
+\pset footer off
+SELECT measure, round(measured::numeric, 1) AS measured, round(low::numeric, 1) AS low, round(high::numeric, 1) AS high,
+       round(predicted::numeric, 1) AS predicted, round(allowed_low::numeric, 1) AS "allowed: from",
+       round(allowed_high::numeric, 1) AS "to", verdict
+  FROM ff_rehearsal.judged(ff_rehearsal.measured()) WHERE place < 12;
+\pset format unaligned
+\pset tuples_only on
+SELECT measure || ': ' || verdict FROM ff_rehearsal.judged(ff_rehearsal.measured())
+ WHERE place IN (12, 14) ORDER BY place;
+SELECT r->>'headline' FROM ff_rehearsal.outcome(ff_rehearsal.measured()) r;
+SELECT ff_rehearsal.outcome(ff_rehearsal.measured());

@@ -1,0 +1,22 @@
+-- What a rehearsal is going to do, in words.
+SELECT format('%s: fillfactor %s instead of %s%s', document->>'relation', document->>'to', document->>'from',
+              CASE WHEN (document->>'advised')::boolean THEN ', as advised' ELSE ', which is not advised' END)
+  FROM ff_rehearsal.setup
+ UNION ALL
+SELECT format('predicted, once settled: HOT share %s %% at %s, %s %% at %s; WAL per update %s %% of that now',
+              round((p#>>'{hot_a,0}')::numeric, 1), document->>'from', round((p#>>'{hot_b,0}')::numeric, 1),
+              document->>'to', round((p#>>'{wal_pct,0}')::numeric, 1))
+  FROM ff_rehearsal.setup, jsonb_extract_path(document, 'predicted') p
+ UNION ALL
+SELECT format('rows of %s to %s bytes with %s index(es); updates in %s session(s). If the application does something '
+              || 'else, neither the advice nor this rehearsal is valid:',
+              (SELECT min(l::integer) FROM jsonb_array_elements_text(document->'workload'->'insert_len') l),
+              (SELECT max(l::integer) FROM jsonb_array_elements_text(document->'workload'->'insert_len') l),
+              indexes + 1, sessions)
+  FROM ff_rehearsal.setup
+ UNION ALL
+SELECT '    ' || (c->>'words') FROM ff_rehearsal.setup, jsonb_array_elements(mixture->'classes') c
+ UNION ALL
+SELECT format('%s: %s here, %s on the source', s.name, current_setting(s.name, true), s.there)
+  FROM ff_rehearsal.setup, jsonb_each_text(document->'settings') s(name, there)
+ WHERE current_setting(s.name, true) IS DISTINCT FROM s.there;

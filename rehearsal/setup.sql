@@ -1,0 +1,13 @@
+-- Makes everything that a rehearsal of the document in the file $FF_DOCUMENT needs, in the schema ff_rehearsal; says on
+-- standard error what differs from the source; then prints sessions, and whether a snapshot is held.
+\set document `cat "$FF_DOCUMENT"`
+\ir pgbench.sql
+\ir workload.sql
+\ir measure.sql
+\ir judge.sql
+INSERT INTO ff_rehearsal.setup (document, mixture, columns, indexes, new, sessions)
+SELECT d.d, m.m, s.columns, s.indexes, s.new, (m.m->>'sessions')::integer
+  FROM (SELECT :'document'::jsonb) d(d)
+ CROSS JOIN ff_rehearsal.shape(d.d) s
+ CROSS JOIN ff_rehearsal.mixture(d.d, s.new, s.resize) m(m);
+SELECT sessions, (mixture->>'held_cycle')::float8 > 0 FROM ff_rehearsal.setup;

@@ -1,0 +1,94 @@
+-- The decision is C (src/advise/decision.c); this file gathers its facts.
+
+-- Mean accuracy, 0 to 1, of the last three predictions for a table (rel_id) that were judged; NULL: none. 1: the HOT
+-- share was in its range (or within 5 points) and the change helped; divided by 1 + points outside / 10 (both chosen);
+-- halved for no difference; 0.2 if the change hurt.
+CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS float8
+LANGUAGE sql STABLE
+AS $$
+    SELECT avg(CASE p.verdict WHEN 'hurt' THEN 0.2
+                    ELSE CASE p.verdict WHEN 'helped' THEN 1 ELSE 0.5 END
+                         / (1 + coalesce(greatest(0, least(p.predicted_hot_low, p.predicted_hot_pct - 5) - p.achieved,
+                                p.achieved - greatest(p.predicted_hot_high, p.predicted_hot_pct + 5)), 0) / 10) END)
+      FROM (SELECT o.*, o.achieved_hot_pct AS achieved FROM ff_internal.prediction o
+             WHERE o.rel_id = relation_id AND o.judged_at IS NOT NULL ORDER BY o.made_at DESC LIMIT 3) p
+$$;
+
+-- Decides by facts (src/advise/facts.h). Errors: 42703 one is missing, 42804 one is no number.
+CREATE FUNCTION ff_internal.decision_of(facts record) RETURNS ff_internal.decision
+AS 'MODULE_PATHNAME', 'ff_decision_of'
+LANGUAGE c STABLE PARALLEL SAFE;
+
+-- Decides for a table. f: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step
+-- even if no decision needs it.
+CREATE FUNCTION ff_internal.decide(
+    e ff_internal.table_evidence, f ff_internal.fit, sibling_fillfactor float8[], sibling_cost float8[],
+    sibling_advised integer, wants_curve boolean)
+RETURNS SETOF ff_internal.decision
+LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT d.*
+      FROM (SELECT e.not_examined, e.fillfactor, e.window_s, e.intervals, e.inserted, e.updated, e.index_scans,
+                   e.seq_scans, e.blocks_fetched, e.cycles, e.since_change_s, e.since_updated, e.recent_updated,
+                   e.recent_hot_updated, e.counts_lost, e.open_writers, e.indexes, e.sampled_at, e.blocks,
+                   e.rows_per_page, e.inserted_width, e.updated_width, e.update_group_rows, e.indexed_share,
+                   e.newpage_share, e.blocked_share, e.recoverable_share, e.held_back,
+                   -- only of a table that was updated before it was altered
+                   CASE WHEN e.since_updated IS DISTINCT FROM e.updated
+                        THEN EXISTS (SELECT FROM ff_internal.counter_interval o
+                                      WHERE o.rel_id = e.rel_id AND o.inserted + o.updated + o.deleted > 0
+                                        AND o.ended_at > e.snapshot_at
+                                            - make_interval(secs => ff_internal.threshold('FULL_DAY'))) END
+                       AS written_today,
+                   wants_curve,
+                   (f.choice).current_step, (f.choice).advised_step, (f.choice).gain AS model_gain,
+                   (f.choice).best_gain, (f.choice).action = 'wait' AS model_waits,
+                   (f.choice).action IN ('set', 'rewrite') AS model_changes,
+                   (f.choice).confidence AS model_confidence, (f.choice).settling, (f.choice).update_call_rows,
+                   s.step_fillfactor, s.step_cost, s.step_bytes,
+                   f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
+                   h.changed_from, h.changed_to, h.change_followed,
+                   CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
+                   sibling_fillfactor, sibling_cost, sibling_advised,
+                   -- only of a table with room that is hardly updated
+                   CASE WHEN e.fillfactor < 100 AND e.updated < ff_internal.setting('min_updates')
+                        THEN ff_internal.siblings_updated(e.relation) END AS siblings_updated
+              FROM (SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
+                           array_agg(s.size_bytes::float8) AS step_bytes
+                      FROM unnest(f.steps) s) s
+              LEFT JOIN LATERAL (
+                   SELECT c.old_fillfactor AS changed_from, c.new_fillfactor AS changed_to,
+                          EXISTS (SELECT FROM ff_internal.prediction p
+                                   WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at
+                                     AND p.verdict IS DISTINCT FROM 'hurt'
+                                     AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor))
+                              AS change_followed
+                     FROM ff_internal.change c
+                    WHERE c.rel_id = f.rel_id AND c.kind = 'fillfactor'
+                      AND c.seen_at > now() - ff_internal.lookback()
+                    ORDER BY c.seen_at DESC LIMIT 1) h ON true) k
+     CROSS JOIN LATERAL ff_internal.decision_of(k) d;
+END;
+
+CREATE FUNCTION ff_internal.step_at(steps ff_internal.step[], fillfactor integer) RETURNS ff_internal.step
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
+
+-- Returns its argument, NULL included, if that table can be examined. Errors: 42P01 unknown OID, 42809 not a table.
+CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    IF relation IS NOT NULL THEN
+        IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+            PERFORM ff_internal.refuse('42P01', format('relation with OID %s does not exist', relation::oid));
+        ELSIF NOT EXISTS (SELECT 1 FROM ff_internal.user_table c WHERE c.relid = relation) THEN
+            PERFORM ff_internal.refuse('42809', format('"%s" is not a table that can be advised', c.relname),
+                        'Advice is for tables and materialized views outside the system schemas.',
+                        'For a B-tree index see ff_advise_indexes().')
+               FROM pg_class c WHERE c.oid = relation;
+        END IF;
+    END IF;
+    RETURN relation;
+END
+$$;

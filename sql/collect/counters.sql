@@ -1,0 +1,201 @@
+-- Stage collect: read what the server counts for each table and compare it with the baselines. None of the readers
+-- waits for a lock (src/collect/counters.c, src/collect/relation.c).
+
+-- A table's valid indexes, sorted by OID (NULL: none), and its statistics since the last reset.
+CREATE FUNCTION ff_internal.counters(
+    relation oid, OUT index_oids oid[], OUT analyzes bigint, OUT counted ff_internal.counters)
+LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'ff_counters';
+
+-- What was counted since a baseline (NULL: since the table was created). fell: a counter was reset.
+CREATE FUNCTION ff_internal.counted_since(
+    now ff_internal.counters, was ff_internal.relation, OUT counted ff_internal.counters, OUT fell boolean)
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_counted_since';
+
+-- The sums of the counters of intervals; NULL if one of the values is.
+CREATE FUNCTION ff_internal.counters_plus(total ff_internal.counters, i ff_internal.counter_interval)
+RETURNS ff_internal.counters
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_counters_plus';
+
+CREATE AGGREGATE ff_internal.total(ff_internal.counter_interval)
+(SFUNC = ff_internal.counters_plus, STYPE = ff_internal.counters);
+
+-- Returns the statements that make these indexes; '' for an index that is gone, and for all if the table is locked.
+CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETURNS text[]
+LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'ff_index_definitions';
+
+-- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL: missing file. fault: why one could not
+-- be measured, which does not end what is done for other tables.
+CREATE FUNCTION ff_internal.sizes(
+    relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint, OUT fault text)
+LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'ff_sizes';
+
+-- Identifier of the cluster, WAL timeline, and OID of this database.
+CREATE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid)
+LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'ff_server';
+
+CREATE VIEW ff_internal.followed AS
+SELECT r.* FROM ff_internal.relation r
+  JOIN ff_internal.server() s USING (system_identifier, database_oid) WHERE r.closed_at IS NULL;
+COMMENT ON VIEW ff_internal.followed IS
+'The tables followed in this database. After a restore there are none until a collection has matched the tables: the '
+'OIDs of another database mean other tables here.';
+
+-- Fillfactor, percent, that the server reads from a table's stored options, whatever their spelling.
+CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS integer
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_fillfactor';
+
+-- Returns the server's epoch, a new one if necessary. one_reset: the counters of a single table, index or function were
+-- reset since the last collection; true until all tables are read in one transaction (all_tables).
+CREATE FUNCTION ff_internal.current_epoch(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    here      ff_internal.epoch;
+    last      ff_internal.epoch;
+    none_fell boolean;
+BEGIN
+    SELECT * INTO last FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1;
+    SELECT last.epoch_id, s.system_identifier, s.database_oid, s.timeline,
+           current_setting('server_version_num')::integer, pg_stat_get_db_stat_reset_time(s.database_oid),
+           pg_stat_get_bgwriter_stat_reset_time(), last.began_at
+      INTO here FROM ff_internal.server() s;
+    epoch_id := last.epoch_id;
+    one_reset := last.database_reset IS DISTINCT FROM here.database_reset;
+    -- Each collection adds one row to the table collection, so that table's counter falls exactly if all counters were
+    -- reset. A count of 1 proves nothing: the first row may have been counted after a reset.
+    SELECT c.own_inserts > 1 AND (k.counted).inserted >= c.own_inserts INTO none_fell
+      FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
+     ORDER BY c.collection_id DESC LIMIT 1;
+    IF none_fell THEN
+        last.database_reset := here.database_reset;
+    END IF;
+    IF last IS DISTINCT FROM here THEN
+        one_reset := false;
+        here.began_at := clock_timestamp();
+        INSERT INTO ff_internal.epoch OVERRIDING USER VALUE SELECT here.* RETURNING epoch.epoch_id INTO epoch_id;
+    ELSIF one_reset AND all_tables THEN
+        UPDATE ff_internal.epoch e SET database_reset = here.database_reset WHERE e.epoch_id = here.epoch_id;
+    END IF;
+END
+$$;
+
+-- Hashes of index definitions without names and storage options; NULL: the index is gone. A dump and restore keeps
+-- them: columns count by position without the dropped ones, user functions and operators, which may be renamed, are not
+-- told apart, and casts are left out because a dump may write them differently.
+CREATE FUNCTION ff_internal.index_keys(indexes oid[]) RETURNS bigint[]
+LANGUAGE sql STABLE
+AS $$
+    SELECT array_agg(k.key ORDER BY n.place)
+      FROM unnest(indexes) WITH ORDINALITY n(id, place)
+      LEFT JOIN LATERAL (
+           SELECT hashtextextended(concat_ws('|', m.amname, i.indisunique, i.indnullsnotdistinct, i.indimmediate,
+                      i.indnkeyatts, ARRAY(SELECT array_position(a.present, c) FROM unnest(i.indkey::int2[]) c),
+                      ARRAY(SELECT (SELECT o.opcname FROM pg_opclass o WHERE o.oid = c)
+                              FROM unnest(i.indclass::oid[]) c),
+                      i.indcollation::oid[]::regcollation[], i.indoption,
+                      ARRAY(SELECT coalesce(CASE WHEN e[1] = ':varattno'
+                                                 THEN array_position(a.present, e[2]::int2)::text
+                                                 -- FirstNormalObjectId: lower OIDs are the server's own
+                                                 WHEN e[1] IN (':funcid', ':opno') AND e[2]::bigint >= 16384 THEN ''
+                                                 ELSE e[2] END, e[3], e[4])
+                              FROM regexp_matches(concat(i.indexprs, '|', i.indpred),
+                                       '(:varattno|:funcid|:opno|:boolop|:[a-z]+testtype|:op) ([[:alnum:]-]+)'
+                                       -- constants of built-in types: others may be OIDs
+                                       '|:consttype [0-9]{1,4} [^{}]*:constvalue ([^{}]*)'
+                                       '|([|]|[{](?!RELABEL|ARRAY|CASETEST)[A-Z]+)', 'g') e)), 0) AS key
+             FROM pg_index i
+             JOIN pg_class r ON r.oid = n.id
+             JOIN pg_am m ON m.oid = r.relam
+            CROSS JOIN LATERAL (SELECT array_agg(a.attnum ORDER BY a.attnum) AS present FROM pg_attribute a
+                                 WHERE a.attrelid = i.indrelid AND a.attnum > 0 AND NOT a.attisdropped) a
+            WHERE i.indexrelid = n.id) k ON true
+$$;
+
+-- A table's storage options except fillfactor, sorted; NULL: none.
+CREATE FUNCTION ff_internal.other_options(reloptions text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(option)
+         WHERE o.option !~* '^fillfactor=');
+
+-- Counters: each batch of tables, in OID order, is compared with the baselines; differences are written.
+
+CREATE VIEW ff_internal.table_state AS
+SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
+       ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.*
+  FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
+ WHERE c.not_examined IS NULL;
+COMMENT ON VIEW ff_internal.table_state IS
+'The tables examined as they are now; columns as in relation, its counters in one (counted).';
+
+CALL ff_internal.define($$
+CREATE TYPE ff_internal.table_difference AS (
+    -- A table that differs from its baseline.
+    was               ff_internal.relation,    -- the baseline; NULL: a new table
+    now               ff_internal.table_state, -- NULL: the table is gone
+    counted           ff_internal.counters,    -- counted since the baseline
+    redefined         boolean,       -- its file, name, options or indexes differ
+    lost              boolean,       -- its counters were reset, or may have been
+    index_definitions text[],        -- now
+    index_keys        bigint[],      -- now
+    indexed_columns   smallint[]     -- now
+);
+$$);
+
+-- Returns the tables with first < OID <= last that differ from their baselines; NULL: none.
+CREATE FUNCTION ff_internal.table_differences(
+    first oid, last oid, epoch integer, one_reset boolean, previous timestamptz
+) RETURNS ff_internal.table_difference[]
+LANGUAGE plpgsql VOLATILE
+-- without caching, which would keep the entries of all tables until the transaction ends
+SET stats_fetch_consistency = none
+AS $$
+DECLARE
+    here record;
+BEGIN
+    SELECT * INTO here FROM ff_internal.server();
+    RETURN (
+        SELECT array_agg(ROW(d.was, d.now, d.counted, d.redefined,
+                   -- counters may exceed their old values again after a reset; if none fell, any of these may be the
+                   -- one that was reset
+                   d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell, x.*)::ff_internal.table_difference)
+          FROM (SELECT w.was, n.now, i.counted, f.*,
+                       bool_or(f.fell) OVER () AS some_fell,
+                       -- some may be missing because the table was locked
+                       f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
+                       (i.counted).inserted + (i.counted).updated + (i.counted).deleted <> 0 AS changed,
+                       w.epoch_id <> epoch AS new_epoch,
+                       -- a reset clears these times: one from before the last collection proves that there was none
+                       one_reset AND coalesce(least(
+                           pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
+                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid))
+                           >= previous, true) AS perhaps_reset
+                  FROM (SELECT r AS was, r.* FROM ff_internal.relation r
+                         WHERE (r.system_identifier, r.database_oid) = (here.system_identifier, here.database_oid)
+                           AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
+                  -- OFFSET 0: evaluates each state once
+                  FULL JOIN (SELECT t.now, (t.now).*
+                               FROM (SELECT s AS now FROM ff_internal.table_state s
+                                      WHERE s.relid > first AND s.relid <= last OFFSET 0) t) n
+                    ON n.relid = w.relid AND n.created_xid = w.created_xid
+                 CROSS JOIN LATERAL ff_internal.counted_since(n.counted, w.was) i
+                 CROSS JOIN LATERAL (
+                       SELECT i.fell OR coalesce(n.analyzes < w.analyzes, false) AS fell,
+                              (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids)
+                                IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids)
+                                AS redefined) f) d
+         CROSS JOIN LATERAL (
+               SELECT (d.was).index_definitions, (d.was).index_keys, (d.was).indexed_columns WHERE NOT d.reread
+               UNION ALL
+               SELECT ff_internal.index_definitions((d.now).relid, (d.now).index_oids),
+                      ff_internal.index_keys((d.now).index_oids), ff_internal.blocking_columns((d.now).index_oids)
+                WHERE d.reread) x
+         WHERE d.changed OR d.fell OR d.reread OR d.new_epoch);
+END
+$$;

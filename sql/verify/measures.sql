@@ -1,0 +1,107 @@
+-- Stage verify: what both sides of a change measured, and what the differences weigh.
+
+-- Measures both sides of a change, one row per measure: ratios of sums over the compared intervals, except bytes per
+-- row, which is from the last sample. For statements, after / before compares the same mix of statements.
+CREATE FUNCTION ff_internal.measures(c ff_internal.changes) RETURNS SETOF ff_internal.measure
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH w AS MATERIALIZED (
+        SELECT w.*, w.left_out IS NULL AS compared FROM ff_internal.verify_windows(c) w
+    ), span AS MATERIALIZED (
+        SELECT w.side, count(*) AS n, sum(w.updated) AS updated,
+               range_agg(tstzrange(w.began_at, w.ended_at, '[]')) AS ranges
+          FROM w WHERE w.compared GROUP BY w.side
+    ), statements AS MATERIALIZED (
+        SELECT o.* FROM span b JOIN span a ON a.side = 'after'
+         CROSS JOIN LATERAL ff_internal.statements_observed((c).rel_id, b.ranges, a.ranges) o WHERE b.side = 'before'
+    ), observed AS (
+        -- q of the HOT share: at least the variance of independent updates (Agresti and Coull)
+        SELECT v.place, v.measure, v.unit, w.side, v.x, v.n AS m, v.n, v.q, v.factor
+          FROM w
+         CROSS JOIN LATERAL (SELECT (w.counted).*) i
+         CROSS JOIN LATERAL (VALUES
+               (3, CASE WHEN (c).rel_id IS NULL THEN 'calls per second' ELSE 'updates per second' END, '1/s', w.updated,
+                extract(epoch FROM w.ended_at - w.began_at)::double precision, 0, 1.0),
+               (4, 'HOT share', '%', i.hot_updated, w.updated,
+                (i.hot_updated + 2.0) * (w.updated - i.hot_updated + 2) / (w.updated + 4), 100),
+               (5, 'newpage share', '%', i.newpage_updated, w.updated, 0, 100),
+               (20, 'table size', 'bytes', i.heap_bytes, 1, 0, 1), (21, 'index size', 'bytes', i.index_bytes, 1, 0, 1),
+               (23, 'buffer hits', '%', i.blocks_hit, i.blocks_fetched, 0, 100)
+               ) v(place, measure, unit, x, n, q, factor)
+         WHERE w.compared
+        UNION ALL
+        (SELECT DISTINCT ON (s.side) 22, 'bytes per row', 'bytes', s.side,
+                p.blocks * current_setting('block_size')::double precision, p.live_rows, p.live_rows, 0, 1
+           FROM unnest('{before,after}'::text[]) s(side)
+           LEFT JOIN span t USING (side)
+           JOIN ff_internal.page_sample p ON p.rel_id = (c).rel_id AND CASE s.side
+                WHEN 'before' THEN p.sampled_at <= (c).seen_at AND (p.sampled_at < (c).since) IS NOT TRUE
+                ELSE p.sampled_at >= coalesce(lower(t.ranges), (c).seen_at)
+                     AND (p.sampled_at > (c).until) IS NOT TRUE END
+          ORDER BY s.side, p.sampled_at DESC)
+        UNION ALL
+        SELECT s.*, NULL FROM statements s
+    ), compared AS (
+        -- statements are measured against themselves, so the scale is the mean of all before the change
+        SELECT o.place, o.measure, o.unit, coalesce(max(o.factor), sum(o.x) FILTER (WHERE o.side = 'before')
+                   / nullif(sum(o.m) FILTER (WHERE o.side = 'before'), 0)) AS scale,
+               ff_internal.compared(array_agg(o.side = 'after'), array_agg(o.x), array_agg(o.n), array_agg(o.q),
+                                    o.unit <> '%') AS r
+          FROM observed o GROUP BY o.place, o.measure, o.unit
+    )
+    SELECT v.place, v.measure, NULL, v.before, v.after, NULL, NULL, NULL, v.note
+      FROM (VALUES (CASE WHEN (c).rel_id IS NULL THEN 'calls' ELSE 'updates' END)) o(what)
+      LEFT JOIN span b ON b.side = 'before'
+      LEFT JOIN span a ON a.side = 'after'
+     CROSS JOIN LATERAL (VALUES
+           (1, 'intervals', coalesce(b.n, 0), coalesce(a.n, 0),
+            (SELECT 'left out: ' || string_agg(format('%s %s (%s)', r.n, r.side, r.left_out), ', '
+                                               ORDER BY r.side DESC, r.left_out)
+               FROM (SELECT w.side, w.left_out, count(*) AS n FROM w WHERE NOT w.compared GROUP BY 1, 2) r)),
+           (2, o.what, coalesce(b.updated, 0), coalesce(a.updated, 0), NULL),
+           (10, 'statements', NULL, NULL, CASE WHEN NOT EXISTS (SELECT 1 FROM statements)
+            THEN 'WAL, blocks and time are not known: ' || coalesce(
+                 (SELECT k.reason FROM ff_internal.statement_snapshot k ORDER BY k.collection_id DESC LIMIT 1),
+                 'no statement that can be compared was seen both before and after') END)
+           ) v(place, measure, before, after, note)
+     WHERE v.before >= 0 OR v.note <> ''
+    UNION ALL
+    SELECT o.place, o.measure, o.unit, o.scale * (o.r).before, o.scale * (o.r).after, o.scale * (o.r).low,
+           o.scale * (o.r).high, NULL, NULL
+      FROM compared o WHERE (o.r).before IS NOT NULL OR (o.r).after IS NOT NULL;
+END;
+
+-- Adds to each measure of a change its verdict (NULL: it does not count), its difference (HOT share in points, others
+-- in percent), that in words, and its weight in the cost of a fillfactor. A difference counts if its 95 % interval
+-- excludes zero, it is large enough, and the measure has a weight.
+CREATE FUNCTION ff_internal.weighed(c ff_internal.changes)
+RETURNS TABLE (measure ff_internal.measure, difference double precision, words text, weight double precision)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT ROW(m.place, m.measure, m.unit, m.before, m.after, m.low, m.high,
+               CASE WHEN r.counts IS NOT TRUE OR d.low IS NULL THEN NULL
+                    WHEN d.certain AND d.large THEN CASE WHEN d.difference * r.bad < 0 THEN 'better' ELSE 'worse' END
+                    WHEN d.high - d.low > 2 * r.unclear THEN 'unclear'
+                    ELSE 'equal' END, m.note)::ff_internal.measure,
+           d.difference, concat(m.measure, to_char(d.difference, ' FMSG999990.0 '), r.unit,
+                                CASE WHEN d.large AND NOT d.certain THEN ' (uncertain)' END), r.weight
+      FROM ff_internal.measures(c) m
+     CROSS JOIN (SELECT ff_internal.setting('time_weight') AS time,
+                        ff_internal.setting('wal_weight') AS wal,
+                        ff_internal.setting('size_weight')
+                        * ff_internal.setting('storage_weight') AS size,
+                        (c).rel_id IS NULL AS of_server) k
+      -- matters: least difference that counts. unclear: half width of the interval above which equality cannot be
+      -- claimed. Both chosen. The deviation counts for settings only: for a table's statements it follows the mean.
+      LEFT JOIN LATERAL (VALUES
+           ('HOT share', 'points', -1, 1, 5, 0, k.time + k.wal > 0),
+           ('WAL per update', '%', 1, 5, NULL, k.wal, k.wal > 0),
+           ('statement time', '%', 1, 5, CASE WHEN k.of_server THEN 10 END, k.time, k.time > 0),
+           ('deviation of time', '%', 1, 10, NULL, 0, k.time > 0 AND k.of_server),
+           ('bytes per row', '%', 1, NULL, NULL, k.size, false)
+           ) r(name, unit, bad, matters, unclear, weight, counts) ON r.name = m.measure
+     CROSS JOIN LATERAL (SELECT CASE r.unit WHEN 'points' THEN 1 ELSE 100 / nullif(m.before, 0) END) f(factor)
+     CROSS JOIN LATERAL (SELECT f.factor * (m.after - m.before) AS difference, f.factor * m.low AS low,
+                                f.factor * m.high AS high, m.low * m.high > 0 AS certain,
+                                abs(f.factor * (m.after - m.before)) >= r.matters AS large) d;
+END;

@@ -1,0 +1,171 @@
+-- Stage verify: the verdict on a change.
+
+-- Judges a change: its verdict and the reason (measure overall), then each measure with its own verdict. Gains and
+-- losses are weighed as in the cost of a fillfactor. If both sides have hardly any updates, only the size per row is
+-- judged.
+CREATE FUNCTION ff_internal.judged(c ff_internal.changes) RETURNS SETOF ff_internal.measure
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH constant AS (
+        -- All chosen. Intervals needed to estimate scatter. Bytes per row, percent: decrease that is a gain, increase
+        -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out.
+        SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
+               ff_internal.setting('min_updates') AS updates
+    ), w AS MATERIALIZED (
+        SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w
+    ), found AS (
+        SELECT string_agg(w.words, ', ' ORDER BY w.place) FILTER (WHERE w.verdict = 'better') AS better,
+               string_agg(w.words, ', ' ORDER BY w.place) FILTER (WHERE w.verdict = 'worse') AS worse,
+               string_agg(w.words, ', ' ORDER BY w.place) FILTER (WHERE w.verdict = 'equal') AS equal,
+               string_agg(w.words, ', ' ORDER BY w.place) FILTER (WHERE w.verdict = 'unclear') AS unclear,
+               max(w.difference) FILTER (WHERE w.measure = 'bytes per row' AND w.weight > 0) AS size,
+               sum(w.weight * ln(1 + w.difference / 100)) FILTER (WHERE w.weight > 0 AND w.difference > -100) AS cost,
+               max(w.measure) FILTER (WHERE w.place = 2) AS what,
+               max(w.before) FILTER (WHERE w.place = 1) AS n1, max(w.after) FILTER (WHERE w.place = 1) AS n2,
+               max(w.before) FILTER (WHERE w.place = 2) AS u1, max(w.after) FILTER (WHERE w.place = 2) AS u2
+          FROM w
+    ), rule AS (
+        -- the first rule that applies; waits: later collections may decide
+        SELECT r.*, f.size
+          FROM found f CROSS JOIN constant k
+         CROSS JOIN LATERAL (SELECT CASE WHEN f.size <= -k.size_matters THEN 'helped'
+                                         WHEN f.size >= k.size_hurts THEN 'hurt' END) s(verdict)
+         CROSS JOIN LATERAL (VALUES
+               (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> '', s.verdict, false,
+                format('hardly any %s on either side, so only the size is judged', f.what)),
+               (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,
+                format('%s with %s %s from before the change can be compared; %s with %s are needed, and later '
+                       'collections add none', ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what,
+                       k.intervals, k.updates)),
+               (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
+                format('%s with %s %s can be used since the change; %s with %s are needed%s',
+                       ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates,
+                       -- the first third is left out (settling)
+                       CASE WHEN f.n2 < k.intervals
+                            THEN format(': about %s more collections after work', 2 * k.intervals - 1 - f.n2) END)),
+               (4, f.better <> '' AND f.worse <> '', CASE WHEN f.cost < -k.cost_matters THEN 'helped'
+                                                          WHEN f.cost > k.cost_matters THEN 'hurt'
+                                                          ELSE 'no difference' END, false,
+                format('%s, but %s: weighed together, cost %s %%', f.better, f.worse,
+                       to_char(100 * (exp(f.cost) - 1), 'FMSG999990.0'))),
+               (5, coalesce(f.better, f.worse) <> '', CASE WHEN f.better <> '' THEN 'helped' ELSE 'hurt' END, false,
+                concat_ws(', ', f.better, f.worse, f.equal, f.unclear)),
+               (6, f.unclear <> '' OR f.equal IS NULL, 'too early', true,
+                coalesce(f.unclear || ': the intervals scatter too much to tell yet',
+                         'nothing could be measured on both sides')),
+               (7, true, coalesce(s.verdict, 'no difference'), false,
+                concat(CASE s.verdict WHEN 'helped' THEN 'nothing lost: ' WHEN 'hurt' THEN 'nothing gained: ' END,
+                       f.equal))) r(place, applies, verdict, waits, reason)
+         WHERE r.applies ORDER BY r.place LIMIT 1
+    )
+    SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, r.verdict,
+           concat_ws('; ', r.reason, CASE WHEN r.waits THEN ff_internal.next_collection()
+                                          WHEN r.verdict <> 'too early'
+                                          THEN to_char(r.size, '"bytes per row "FMSG999990" %"') END)
+      FROM rule r
+    UNION ALL
+    SELECT w.place, w.measure, w.unit, w.before, w.after, w.low, w.high, w.verdict, w.note FROM w;
+END;
+
+-- Why there is no history of a table, or of any (NULL); NULL if there is.
+CREATE FUNCTION ff_internal.no_history(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT coalesce((SELECT c.not_examined FROM ff_internal.user_table c WHERE c.relid = $1),
+                    CASE WHEN NOT EXISTS (SELECT 1 FROM ff_internal.collection)
+                           OR $1 IS NOT NULL
+                              AND $1 NOT IN (SELECT r.relid FROM ff_internal.followed r)
+                         THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
+$$;
+
+CREATE FUNCTION ff_internal.verified(target regclass, all_measures boolean)
+RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
+               before double precision, after double precision, predicted double precision,
+               difference_low double precision, difference_high double precision, unit text, note text, undo text)
+LANGUAGE sql STABLE ROWS 1000
+SET jit = off
+AS $$
+    WITH asked AS MATERIALIZED (
+        SELECT r.rel_id, r.opened_at FROM ff_internal.followed r WHERE r.relid = target
+    ), v AS MATERIALIZED (
+        SELECT c.*, j.*, f AS altered, p AS prediction
+          FROM ff_internal.changes c
+         CROSS JOIN LATERAL ff_internal.judged(c) j
+          LEFT JOIN ff_internal.change f ON f.change_id = c.change_id AND f.kind = 'fillfactor'
+          LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.prediction o
+                              WHERE o.rel_id = f.rel_id AND o.made_at < f.seen_at
+                                AND (o.from_fillfactor, o.to_fillfactor) = (f.old_fillfactor, f.new_fillfactor)
+                              ORDER BY o.made_at DESC LIMIT 1) p ON true
+         WHERE target IS NULL OR c.rel_id = (SELECT a.rel_id FROM asked a)
+         ORDER BY c.seen_at DESC, c.relation, c.change, j.place
+    )
+    SELECT v.relation, date_trunc('second', v.seen_at), v.change, v.measure,
+           CASE WHEN o.anything THEN 'too early' ELSE v.verdict END, r.x[1], r.x[2], r.x[3],
+           CASE WHEN NOT o.anything THEN r.x[4] END, CASE WHEN NOT o.anything THEN r.x[5] END, v.unit, n.note,
+           CASE WHEN v.place = 0 AND v.verdict = 'hurt'
+                THEN CASE v.kind WHEN 'setting' THEN ff_internal.undo_setting(v.setting, v.old_value)
+                                 ELSE ff_internal.undo_change(v.change_id) END END
+      FROM v
+      -- hide an interval of 100 points, or as wide as the value before: it says nothing (chosen)
+     CROSS JOIN LATERAL (SELECT coalesce(v.verdict = 'unclear' AND v.high - v.low
+                                         >= CASE v.unit WHEN '%' THEN 100 ELSE v.before END, false)) o(anything)
+     CROSS JOIN LATERAL (
+           -- relative to the value before: the table may have grown since, and the predicted WAL includes more than
+           -- the statements'
+           SELECT CASE v.measure WHEN 'HOT share' THEN (v.prediction).predicted_hot_pct
+                       WHEN 'WAL per update' THEN CASE WHEN (v.prediction).wal_bytes_saved IS NOT NULL
+                            THEN greatest(0, v.before - (v.prediction).wal_bytes_saved) END
+                       WHEN 'bytes per row'
+                       THEN v.before * (v.prediction).predicted_size_bytes
+                            / nullif((v.prediction).size_bytes, 0) END) p(x)
+     CROSS JOIN LATERAL (
+           SELECT ARRAY(SELECT round(u.x::numeric, CASE v.unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END)
+                          FROM unnest(ARRAY[v.before, v.after, p.x, v.low, v.high]) u(x))) r(x)
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN v.place = 0 THEN concat_ws('; ', v.note,
+                            CASE WHEN (v.altered).new_fillfactor < (v.altered).old_fillfactor AND v.verdict <> 'helped'
+                                      AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i
+                                           WHERE i.rel_id = v.rel_id AND i.ended_at > v.before_at AND i.rewritten)
+                                 THEN 'the table was not rewritten since, so its old pages are as full as before' END,
+                            'changed at the same time, so not told apart: ' || v.together,
+                            CASE WHEN v.kind = 'indexes'
+                                 THEN 'what indexes are good for in reading is not judged here'
+                                 WHEN v.kind = 'rewrite' AND v.verdict = 'hurt'
+                                 THEN 'a rewrite cannot be taken back' END)
+                       WHEN v.measure <> 'HOT share' OR v.kind <> 'fillfactor' THEN v.note
+                       ELSE coalesce('predicted between ' || round((v.prediction).predicted_hot_low) || ' and '
+                                         || round((v.prediction).predicted_hot_high),
+                                     'not advised by a collection before, so nothing was predicted') END) n(note)
+     WHERE all_measures OR v.verdict <> '' OR v.measure IN ('overall', 'HOT share', 'statements', 'WAL per update',
+                                                  'statement time', 'bytes per row')
+    UNION ALL
+    SELECT target, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+           coalesce(ff_internal.no_history(target), 'no change was seen since ' || to_char(coalesce(
+               (SELECT a.opened_at FROM asked a), (SELECT min(k.began_at) FROM ff_internal.collection k)),
+               'YYYY-MM-DD HH24:MI')), NULL
+     WHERE NOT EXISTS (SELECT 1 FROM v)
+$$;
+
+CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
+RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
+               before double precision, after double precision, predicted double precision,
+               difference_low double precision, difference_high double precision, unit text, note text, undo text)
+LANGUAGE sql STABLE ROWS 1000
+AS $$
+    SELECT ff_internal.check_role('reader');
+    SELECT * FROM ff_internal.verified(ff_internal.checked_table($1), $2)
+$$;
+COMMENT ON FUNCTION @extschema@.ff_verify(regclass, boolean) IS
+'The effect of each change that collections found, latest first, for one table, or for all tables and server '
+'settings: the verdict (measure overall), then each measure that counts. One row says so if nothing changed.
+relation: NULL for a setting. all_measures: also those that do not count. change: fillfactor, other options, indexes, '
+'a rewrite (new file) or a setting. changed_at: the collection that saw it first.
+before, after, predicted (by the advice): in unit, over the intervals before and after; the row "intervals" says '
+'which were left out. difference_low, difference_high: 95 % interval of after minus before; NULL if too wide.
+verdict: of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, too early, '
+'NULL if it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
+'storage_weight.
+note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
+WAL, blocks and time cover the statements that only update this table and ran on both sides; each is compared with '
+'itself.
+Errors: 42P01 unknown OID, 42809 not a table.';

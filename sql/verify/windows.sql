@@ -1,0 +1,190 @@
+-- Stage verify: the effect of a change.
+--
+-- The windows before and after a change consist of whole intervals; an interval that contains the change is in neither.
+-- Every share and mean is a ratio of two sums over intervals. Its uncertainty comes from the scatter of the intervals,
+-- because updates within an interval are not independent.
+
+-- Half width of a two-sided 95 % interval, in standard errors, by degrees of freedom (Student's t).
+CREATE FUNCTION ff_internal.t_quantile(freedom double precision) RETURNS double precision
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_t_quantile';
+
+-- Returns the ratio sum(x) / sum(n) before and after a change, and the ends of the 95 % interval of the difference
+-- (Welch); with logarithms, computed from the logarithms of the ratios. NULL if unknown. The variance of a ratio comes
+-- from the scatter of its intervals (ratio estimator), but is at least sum(q) / sum(n)^2.
+CREATE FUNCTION ff_internal.compared(is_after boolean[], x double precision[], n double precision[],
+    q double precision[], logarithms boolean, OUT before double precision, OUT after double precision,
+    OUT low double precision, OUT high double precision)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    WITH side AS (
+        SELECT o.is_after, min(o.mean) AS mean, nullif(count(*) - 1, 0) AS freedom,
+               greatest(sum(o.q), sum((o.x - o.mean * o.n) ^ 2) * count(*) / nullif(count(*) - 1, 0)) / sum(o.n) ^ 2
+                   / CASE WHEN logarithms THEN nullif(min(o.mean), 0) ^ 2 ELSE 1 END AS variance
+          FROM (SELECT u.*, sum(u.x) OVER same / sum(u.n) OVER same AS mean
+                  FROM unnest(is_after, x, n, q) u(is_after, x, n, q) WHERE u.n > 0 AND u.x IS NOT NULL
+                WINDOW same AS (PARTITION BY u.is_after)) o
+         GROUP BY o.is_after
+    )
+    SELECT b.mean, a.mean, e.low, e.high
+      FROM (VALUES (true)) v(yes)
+      LEFT JOIN side b ON NOT b.is_after
+      LEFT JOIN side a ON a.is_after
+     CROSS JOIN LATERAL (SELECT CASE WHEN NOT logarithms THEN a.mean - b.mean
+                                     WHEN a.mean > 0 AND b.mean > 0 THEN ln(a.mean / b.mean) END,
+                                CASE WHEN a.freedom > 0 AND b.freedom > 0 THEN a.variance + b.variance END
+                        ) d(d, variance)
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN d.variance = 0 THEN 0
+                       WHEN d.variance > 0 THEN sqrt(d.variance) * ff_internal.t_quantile(
+                            -- Welch and Satterthwaite's degrees of freedom
+                            d.variance ^ 2 / (a.variance ^ 2 / a.freedom + b.variance ^ 2 / b.freedom)) END) h(half)
+     CROSS JOIN LATERAL (SELECT CASE WHEN logarithms THEN b.mean * (exp(d.d - h.half) - 1) ELSE d.d - h.half END,
+                                CASE WHEN logarithms THEN b.mean * (exp(d.d + h.half) - 1) ELSE d.d + h.half END
+                        ) e(low, high)
+$$;
+
+-- Names of the indexes in these definitions, separated by commas; NULL if none.
+CREATE FUNCTION ff_internal.index_names(definitions text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+    SELECT string_agg(coalesce(substring(d FROM 'INDEX ("(?:[^"]|"")*"|[^ ]+) ON'), d), ', ')
+      FROM unnest(definitions) d
+$$;
+
+CREATE VIEW ff_internal.changes AS
+SELECT o.*,
+       string_agg(coalesce(o.setting, o.kind), ', ') OVER (
+           PARTITION BY o.rel_id, o.seen_at ORDER BY coalesce(o.setting, o.kind)
+           ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW) AS together,
+       CASE o.kind WHEN 'rewrite' THEN max(o.seen_at) OVER earlier
+                   ELSE max(o.seen_at) FILTER (WHERE o.kind <> 'rewrite') OVER earlier END AS since,
+       CASE o.kind WHEN 'rewrite' THEN min(o.before_at) OVER later
+                   ELSE min(o.before_at) FILTER (WHERE o.kind <> 'rewrite') OVER later END AS until
+  FROM (SELECT c.change_id, r.rel_id, r.relid::regclass AS relation, c.kind, c.before_at, c.seen_at, c.epoch_id,
+               NULL AS setting, NULL AS old_value,
+               ff_internal.plain(CASE c.kind
+                    WHEN 'fillfactor' THEN format('fillfactor %s -> %s', c.old_fillfactor, c.new_fillfactor)
+                    WHEN 'options' THEN format('options %s -> %s',
+                         coalesce(array_to_string(ff_internal.other_options(c.old_options), ', '), 'none'),
+                         coalesce(array_to_string(ff_internal.other_options(c.new_options), ', '), 'none'))
+                    ELSE concat_ws(', ', 'index dropped: ' || ff_internal.index_names(c.dropped_indexes),
+                                         'index created: ' || ff_internal.index_names(c.created_indexes)) END) AS change
+          FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid JOIN ff_internal.change c USING (rel_id)
+        UNION ALL
+        SELECT NULL, r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, 'rewritten'
+          FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid
+         CROSS JOIN LATERAL (
+               SELECT i.* FROM ff_internal.counter_interval i
+                WHERE i.rel_id = r.rel_id AND i.rewritten AND i.ended_at > now() - ff_internal.lookback()
+                  AND NOT EXISTS (SELECT 1 FROM ff_internal.change c
+                                   WHERE c.rel_id = i.rel_id AND c.seen_at > i.began_at AND c.seen_at <= i.ended_at)
+                ORDER BY i.ended_at DESC LIMIT 3) i
+        UNION ALL
+        SELECT NULL, NULL, NULL, 'setting', s.before_at, s.seen_at,
+               (SELECT k.epoch_id FROM ff_internal.collection k WHERE k.began_at <= s.seen_at
+                 ORDER BY k.began_at DESC LIMIT 1),
+               s.setting, s.old_value, format('setting %s %s -> %s', s.setting,
+                   ff_internal.setting_shown(s.old_value, s.unit), ff_internal.setting_shown(s.value, s.unit))
+          FROM (SELECT h.*, lag(h.value) OVER (PARTITION BY h.setting ORDER BY h.seen_at) AS old_value
+                  FROM ff_internal.setting_history h) s
+         WHERE s.before_at IS NOT NULL) o
+WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+       later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);
+COMMENT ON VIEW ff_internal.changes IS
+'Changes of tables and of server settings, in words (change). rel_id, relation: NULL for a setting. change_id: NULL '
+'for settings and rewrites. old_value: as in pg_settings. A rewrite together with another change is a part of it; only '
+'a table''s last three other rewrites are listed. together: other changes found by the same collection. since, until: '
+'end of the previous change, begin of the next; a rewrite ends the window of rewrites only.';
+
+-- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts). For a setting they are
+-- the intervals between reads of the statement statistics, with calls instead of updates. settling: begins within the
+-- first third of its side's updates, if that has three intervals. other rate: differs from the median rate after the
+-- change by more than rate_factor.
+CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
+RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated double precision,
+               counted ff_internal.counter_interval, left_out text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH constant AS (
+        -- chosen; slack: the statements may be read this much later than the tables
+        SELECT 4.0 AS rate_factor, interval '5 s' AS slack, greatest((c).before_at - r, (c).since) AS since,
+               least((c).seen_at + r, (c).until) AS until
+          FROM ff_internal.lookback() r
+    ), watched AS (
+        SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::double precision AS updated, i AS counted, i.rewritten
+          FROM constant k
+          JOIN ff_internal.counter_interval i ON i.rel_id = (c).rel_id
+               AND i.ended_at BETWEEN k.since AND k.until + k.slack
+        UNION ALL
+        SELECT min(h.began_at), h.ended_at, h.epoch_id, sum(h.calls), NULL, false
+          FROM constant k
+          JOIN ff_internal.statement_history h ON (c).rel_id IS NULL
+               AND h.ended_at BETWEEN k.since AND k.until + k.slack
+         GROUP BY h.ended_at, h.epoch_id
+    ), usable AS (
+        SELECT l.*, d.side, CASE
+               WHEN (n.system_identifier, n.server_version / 10000)
+                    IS DISTINCT FROM (o.system_identifier, o.server_version / 10000) THEN 'other server'
+               WHEN l.rewritten THEN 'rewritten'
+               -- until a rewrite, old pages keep their density
+               WHEN d.side = 'after' AND l.ended_at <= min(l.ended_at) FILTER (
+                    WHERE d.side = 'after' AND l.rewritten) OVER () THEN 'before the rewrite'
+               WHEN l.updated = 0 THEN 'no updates' END AS why
+          FROM constant k CROSS JOIN watched l
+          LEFT JOIN ff_internal.epoch n USING (epoch_id)
+          LEFT JOIN ff_internal.epoch o ON o.epoch_id = (c).epoch_id
+         CROSS JOIN LATERAL (SELECT least(k.slack, (l.ended_at - l.began_at) / 4)) s(slack)
+         -- NULL: contains the change
+         CROSS JOIN LATERAL (SELECT CASE WHEN l.ended_at - s.slack <= (c).before_at THEN 'before'
+                                         WHEN l.began_at + s.slack >= (c).seen_at THEN 'after' END) d(side)
+         WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until AND d.side <> ''
+    ), settled AS (
+        SELECT r.*, coalesce(r.why, CASE WHEN count(*) OVER same >= 3
+                    AND 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same
+                                         THEN 'settling' END) AS reason,
+               r.updated / nullif(extract(epoch FROM r.ended_at - r.began_at), 0)::double precision AS rate
+          FROM usable r WINDOW same AS (PARTITION BY r.side, r.why)
+    )
+    SELECT s.side, s.began_at, s.ended_at, s.updated, s.counted,
+           coalesce(s.reason, CASE WHEN s.rate NOT BETWEEN u.rate / k.rate_factor AND u.rate * k.rate_factor
+                                 THEN 'other rate' END)
+      FROM settled s, constant k,
+           (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY o.rate) AS rate
+              FROM settled o WHERE o.side = 'after' AND o.reason IS NULL) u
+     ORDER BY s.ended_at;
+END;
+
+-- Sums over the statements that ran in the compared intervals both before and after a change: those that only update
+-- the table, at top level; all if relation_id is NULL. One row per measure and interval. x: the amount. m: its rows or
+-- calls. n: x at each statement's mean from before the change. q: least variance, see compared().
+CREATE FUNCTION ff_internal.statements_observed(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
+RETURNS TABLE (place integer, measure text, unit text, side text, x double precision, m double precision,
+               n double precision, q double precision)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH said AS (
+        SELECT h.statement_id, h.ended_at, v.*,
+               CASE WHEN t.middle <@ earlier THEN 'before' WHEN t.middle <@ later THEN 'after' END AS side
+          FROM ff_internal.statement_history h
+          JOIN ff_internal.statement s USING (statement_id)
+         CROSS JOIN LATERAL (SELECT h.began_at + (h.ended_at - h.began_at) / 2,
+                                    ff_internal.stddev_of(h.calls, h.total_ms, h.squares)) t(middle, stddev_ms)
+         CROSS JOIN LATERAL (VALUES (11, 'WAL per update', 'bytes', h.wal_bytes, h.rows, 0),
+               (12, 'blocks per update', 'blocks', h.blocks_hit + h.blocks_read, h.rows, 0),
+               (13, 'statement time', 'ms', h.total_ms, h.calls, h.calls * t.stddev_ms ^ 2),
+               (14, 'deviation of time', 'ms', h.calls * t.stddev_ms, h.calls, 0)) v(place, measure, unit, x, m, q)
+         WHERE h.ended_at > lower(earlier) AND h.began_at < upper(later) AND s.kind <> 'other'
+           AND (relation_id IS NULL
+                OR (SELECT count(*) = 1 AND bool_and(t.rel_id = relation_id AND t.command = 'UPDATE' AND t.how = 'top')
+                      FROM ff_internal.statement_target t WHERE t.statement_id = s.statement_id))
+    ), expected AS (
+        SELECT d.*, d.m * sum(d.x) FILTER (WHERE d.side = 'before') OVER one
+                    / nullif(sum(d.m) FILTER (WHERE d.side = 'before') OVER one, 0) AS n,
+               count(*) FILTER (WHERE d.side = 'after') OVER one > 0 AS stayed
+          FROM said d WINDOW one AS (PARTITION BY d.place, d.statement_id)
+    )
+    SELECT e.place, e.measure, e.unit, e.side, sum(e.x), sum(e.m), sum(e.n), sum(e.q)
+      FROM expected e WHERE e.side <> '' AND e.stayed AND e.n IS NOT NULL
+     GROUP BY e.place, e.measure, e.unit, e.side, e.ended_at;
+END;

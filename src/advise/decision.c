@@ -1,0 +1,368 @@
+/*
+ * decision.c
+ *	  The decision for a table, in one order: see ff_decision() at the end.
+ *
+ * The model's choice is an input: it is made once, with the fit (model/decide.c), and
+ * stored.  Everything that can overrule it is here.  A comparison with an unknown number
+ * (NAN) is false.
+ */
+#include "advise/decision.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/numbers.h"
+#include "model/twin.h"
+
+#define THRESHOLD(name, value) static const double name = value;
+#include "model/thresholds.h"
+
+static int
+is(const char *a, const char *b)
+{
+	return a != NULL && strcmp(a, b) == 0;
+}
+
+static int
+sign(double v)
+{
+	return (v > 0) - (v < 0);
+}
+
+/* Place of a fillfactor in an array, or -1. */
+static int
+place_of(const double *a, double fillfactor)
+{
+	for (int i = 0; i < EV_STEPS && !isnan(a[i]); i++)
+		if (a[i] == fillfactor)
+			return i;
+	return -1;
+}
+
+/* The cost divided by another one from which the other is not just better, but clearly. */
+static double
+clear_ratio(const DnFacts *f)
+{
+	double		left = 1 - CLEAR_GAINS * f->min_gain;
+
+	return left > 0 ? 1 / left : INFINITY;
+}
+
+/* ---------- the cause, from the evidence alone ---------- */
+
+/*
+ * Nothing was written in the whole window; or, after a change that too few updates
+ * followed, for a day.
+ */
+static int
+idle(const DnFacts *f)
+{
+	if (!(f->window_s >= FULL_DAY))
+		return 0;
+	if (f->updated >= f->min_updates && or_else(f->since_updated, 0) < f->min_updates)
+		return !(f->written_today > 0);
+	return isnan(f->intervals);
+}
+
+/* Why updates that left their page did: the first that applies. */
+static const char *
+cause_of_lack(const DnFacts *f)
+{
+	if (!isnan(f->held_back))
+		return "old_snapshot";
+	if (f->updated_width > GROWTH * f->inserted_width &&
+		f->updated_width - f->inserted_width >= GROWTH_BYTES)
+		return "row_growth";
+	if (f->update_group_rows >= fmax(GROUP_ROWS, GROUP_PART * f->rows_per_page))
+		return "batch_update";
+	return "page_full";
+}
+
+static const char *
+cause_of(const DnFacts *f, int is_idle)
+{
+	double		width = fmax(or_else(f->updated_width, 0), or_else(f->inserted_width, 0));
+	double		lacking = f->recoverable_share;
+
+	if (f->not_examined > 0)
+		return "not_examined";
+	if (isnan(f->sampled_at) || f->blocks == 0 || width == 0)
+		return "no_data";
+	if (is_idle || f->updated < f->min_updates)
+		return "few_updates";
+	if (isnan(f->intervals))
+		return "no_data";
+	if (ff_twin_rows_per_page(TW_MAX_FF, (int) bound(ceil(width), 1, TW_MAX_LEN)) < 2)
+		return "too_wide";
+	/* the effect of the last change is not known yet */
+	if (or_else(f->since_updated, 0) < f->min_updates)
+		return "no_data";
+	if (f->recent_hot_updated >= NEARLY_ALL * f->recent_updated)
+		return "settled";
+	if (isnan(f->newpage_share))
+		return "no_data";
+	if ((f->blocked_share >= BLOCKED && lacking < LACKING) ||
+		(f->blocked_share > MOSTLY_BLOCKED * lacking && lacking >= LACKING &&
+		 lacking <= LITTLE_LACKING))
+		return "indexed_column";
+	return lacking < LACKING ? "settled" : cause_of_lack(f);
+}
+
+/* What the evidence shows. */
+static void
+diagnose(const DnFacts *f, DnDecision *d)
+{
+	const char *c;
+
+	d->idle = idle(f);
+	d->cause = d->seen_cause = c = cause_of(f, d->idle);
+	d->row_width = is(c, "too_wide") ?
+		fmax(or_else(f->updated_width, 0), or_else(f->inserted_width, 0)) :
+		or_else(f->inserted_width, or_else(f->updated_width, 0));
+	/* the model can help; an old snapshot has to end first; with few updates 100 needs no advice */
+	d->wants_model = !is(c, "not_examined") && !is(c, "no_data") && !is(c, "too_wide") &&
+		!is(c, "old_snapshot") && !d->idle && (!is(c, "few_updates") || f->fillfactor < TW_MAX_FF);
+	d->columns_known = !(f->recent_updated * (1 - f->newpage_share) < STAYED) ||
+		!isnan(f->indexed_share) || f->indexes <= 1;
+	d->passed_over = d->wants_model && isnan(f->current_step);
+}
+
+/* ---------- the step ---------- */
+
+/*
+ * The best step for all siblings together: the one with the least cost, or the one advised
+ * to most of them until another is clearly better.  The table's own step if that is not
+ * better by min_gain; NAN without siblings.
+ */
+static double
+siblings_step(const DnFacts *f)
+{
+	const double *step = f->sibling_fillfactor;
+	const double *cost = f->sibling_cost;
+	int			best = -1,
+				own = -1,
+				advised = place_of(step, f->sibling_advised);
+
+	for (int i = 0; i < EV_STEPS && !isnan(step[i]); i++)
+	{
+		if (best < 0 || cost[i] < cost[best] || (cost[i] == cost[best] && step[i] > step[best]))
+			best = i;
+		if (step[i] >= f->fillfactor && (own < 0 || step[i] < step[own]))
+			own = i;
+	}
+	if (best < 0 || own < 0)
+		return NAN;
+	if (advised >= 0 && cost[advised] < cost[best] + log(clear_ratio(f)))
+		best = advised;
+	return cost[best] - cost[own] <= log(1 - f->min_gain) ? step[best] : step[own];
+}
+
+/* Which step to consider: the model's, or the siblings' unless its own is clearly better. */
+static void
+consider(const DnFacts *f, DnDecision *d)
+{
+	double		siblings = siblings_step(f);
+	int			other = place_of(f->step_fillfactor, siblings);
+	int			own = place_of(f->step_fillfactor, f->advised_step);
+
+	if (isnan(f->current_step) || !(d->wants_model || f->wants_curve > 0))
+		return;
+	d->current_step = f->current_step;
+	d->step = f->advised_step;
+	d->gain = f->advised_step == f->current_step ? 1 : f->model_gain;
+	if (other < 0 || own < 0 || other == own ||
+		!(f->step_cost[other] < f->step_cost[own] * clear_ratio(f)))
+		return;
+	d->step = siblings;
+	d->gain = siblings == f->current_step ? 1 : f->best_gain / f->step_cost[other];
+	d->because = "siblings";
+}
+
+/* ---------- confidence ---------- */
+
+/* Factor for how earlier predictions turned out; 1 if there are none. */
+static double
+of_earlier(double model, double accuracy)
+{
+	if (isnan(accuracy) || !(model > 0))
+		return 1;
+	if (accuracy < CALIBRATED)
+		return accuracy / CALIBRATED;
+	/* halfway to certainty if all came true */
+	return (model + (1 - model) * (accuracy - CALIBRATED) / (2 * (1 - CALIBRATED))) / model;
+}
+
+/* How far the decision can be trusted: the product of its factors. */
+static void
+trust(const DnFacts *f, DnDecision *d)
+{
+	double		seen = f->updated < FEW * f->inserted ? f->inserted : or_else(f->since_updated, 0);
+
+	d->of_updates = d->of_time = d->of_counters = d->of_columns = d->of_model = d->of_earlier = 1;
+	d->needed_updates = ENOUGH * f->min_updates;
+	if (!is(d->seen_cause, "not_examined"))
+	{
+		if (is(d->seen_cause, "no_data"))
+			d->of_updates = 0;
+		else if (!d->idle)
+			d->of_updates = fmin(1, seen / d->needed_updates);
+		d->of_time = UNWATCHED + (1 - UNWATCHED) *
+			sqrt(fmin(1, fmin(f->window_s / FULL_DAY, f->cycles / CYCLES)));
+		if (f->counts_lost > 0)
+			d->of_counters = UNKNOWN;
+		if (d->wants_model && !d->columns_known)
+			d->of_columns = UNKNOWN;
+		if (d->wants_model && !is(d->seen_cause, "few_updates"))
+		{
+			d->of_model = or_else(f->model_confidence, 0);
+			d->of_earlier = of_earlier(d->of_model, f->calibration);
+		}
+	}
+	d->confidence = d->of_updates * d->of_time * d->of_counters * d->of_columns * d->of_model *
+		d->of_earlier;
+}
+
+/*
+ * The confidence that the step needs: more if it more than doubles the size (by default 0.6
+ * at four times), half if the same was advised before.
+ */
+static double
+needed(const DnFacts *f, const DnDecision *d)
+{
+	int			now = place_of(f->step_fillfactor, d->current_step);
+	int			then = place_of(f->step_fillfactor, d->step);
+	double		need = f->min_confidence;
+
+	if (now >= 0 && then >= 0 && f->step_bytes[then] > 0)
+		need = 1 - (1 - need) * fmin(1, GROWS * f->step_bytes[now] / f->step_bytes[then]);
+	if (f->standing_from != f->standing_to && f->standing_from == f->fillfactor &&
+		f->standing_to == d->step)
+		need *= STANDS;
+	return need;
+}
+
+/* ---------- change, wait or keep ---------- */
+
+/*
+ * A table that is hardly updated: raises its fillfactor after a full day, unless its
+ * siblings need the room: by their curves, or if those are missing, by their history.
+ */
+static void
+act_on_few(const DnFacts *f, DnDecision *d)
+{
+	d->because = NULL;
+	if (f->fillfactor < TW_MAX_FF)
+		d->because = siblings_step(f) < TW_MAX_FF ||
+			f->siblings_updated > FEW ? "siblings" :
+			f->window_s < FULL_DAY ? "watched_too_briefly" : NULL;
+	if (is(d->because, "siblings"))
+		d->action = "keep";
+	else if (d->because != NULL || f->open_writers > 0 || f->counts_lost > 0)
+		d->action = "wait";
+	else if (!isnan(d->step) && f->model_changes > 0)
+		d->action = d->confidence < d->needed_confidence ? "wait" : "raise";
+	else
+		d->action = f->updated < FEW * f->inserted || f->window_s >= FULL_DAY ? "keep" : "wait";
+}
+
+/* Why a change that pays has to wait, or is not made; NULL: neither. */
+static const char *
+hindrance(const DnFacts *f, const DnDecision *d, int way)
+{
+	int			clear = d->gain >= clear_ratio(f);
+	int			standing = sign(f->standing_to - f->standing_from);
+
+	/*
+	 * After a recent change of fillfactor, not another one within a day or for an unclear
+	 * gain.  A change that was made as advised is not reversed unless it hurt.
+	 */
+	if (!isnan(f->changed_to) &&
+		(f->since_change_s < FULL_DAY || !clear ||
+		 (sign(f->changed_to - f->changed_from) != sign(d->step - f->fillfactor) &&
+		  f->change_followed > 0)))
+		return "just_changed";
+	/* raise only after a day in which the table was about as busy as over the whole window */
+	if (way > 0 && (f->since_change_s < FULL_DAY ||
+					f->since_updated * f->window_s < AS_BUSY * f->updated * f->since_change_s))
+		return "watched_too_briefly";
+	/* after a change of its indexes, too, a day, unless the same was advised before */
+	if (f->since_change_s < fmin(FULL_DAY, f->window_s) &&
+		!(standing == way && f->standing_to == d->step))
+		return "watched_too_briefly";
+	/* a day if the table may become HOT by itself and the gain is not clear */
+	if (way < 0 && standing >= 0 && f->settling > MAY_SETTLE && f->window_s < FULL_DAY && !clear)
+		return "may_settle";
+	return NULL;
+}
+
+/*
+ * Readers fetch many more pages than are updated.  One scan per call of an UPDATE is not
+ * counted: it may have searched for the rows.
+ */
+static int
+mostly_read(const DnFacts *f)
+{
+	double		calls = rint(f->updated / fmax(1, f->update_call_rows));
+	double		scans = fmax(0, f->seq_scans - fmax(0, calls - f->index_scans));
+
+	return READS * f->updated <
+		fmin(f->blocks_fetched, 2 * fmax(0, f->index_scans - calls) + f->blocks * scans);
+}
+
+/* A table with enough updates for the model. */
+static void
+act_on_model(const DnFacts *f, DnDecision *d)
+{
+	int			way = sign(d->step - d->current_step);
+	const char *why;
+
+	if (d->gain > 1 && way != 0)
+	{
+		why = hindrance(f, d, way);
+		if (why != NULL)
+			d->because = why;
+		d->action = is(why, "just_changed") && f->since_change_s >= FULL_DAY ? "keep" :
+			why != NULL || d->confidence < d->needed_confidence ? "wait" :
+			way < 0 ? "lower" : "raise";
+		return;
+	}
+	d->action = f->model_waits > 0 ? "wait" : "keep";
+	if (is(d->cause, "page_full") || is(d->cause, "batch_update") || is(d->cause, "row_growth"))
+		d->cause = mostly_read(f) ? "read_mostly" : f->settling > SETTLING ? "settling" : d->cause;
+}
+
+void
+ff_facts_clear(DnFacts *f)
+{
+	for (size_t i = 0; i < sizeof(*f) / sizeof(double); i++)
+		((double *) f)[i] = NAN;
+}
+
+/*
+ * 1. The cause, from the evidence alone.
+ * 2. The step: the model's, or the siblings'.
+ * 3. How sure that is, and how sure it must be.
+ * 4. Wait if too little is known; keep if no step is better; else change, unless something
+ *	  speaks against it.
+ */
+void
+ff_decision(const DnFacts *f, DnDecision *d)
+{
+	*d = (DnDecision) {
+		.current_step = NAN,.step = NAN,.gain = NAN
+	};
+	diagnose(f, d);
+	consider(f, d);
+	trust(f, d);
+	d->needed_confidence = needed(f, d);
+	if (is(d->cause, "no_data") || d->passed_over)
+		d->action = "wait";
+	else if (is(d->cause, "few_updates") && !d->idle)
+		act_on_few(f, d);
+	else if (d->wants_model && !is(d->cause, "few_updates"))
+		act_on_model(f, d);
+	else
+		d->action = "keep";
+	d->recommended_fillfactor = is(d->action, "lower") || is(d->action, "raise") ?
+		d->step : f->fillfactor;
+}

@@ -1,0 +1,105 @@
+/*
+ * facts.h
+ *	  What a decision is made of, named as in the row that decide() in
+ *	  sql/advise/decision.sql builds; and what it consists of, named as in type
+ *	  ff_internal.decision.
+ *
+ * Each file that includes this defines the macros that it needs.
+ */
+#ifndef FACT
+#define FACT(field)
+#endif
+#ifndef FACTS
+#define FACTS(field)
+#endif
+#ifndef RESULT
+#define RESULT(kind, field)
+#endif
+
+/* Evidence, as in type table_evidence; NAN: unknown; texts and times: 1 if there is one. */
+FACT(not_examined)
+FACT(fillfactor)
+FACT(window_s)
+FACT(intervals)
+FACT(inserted)
+FACT(updated)
+FACT(index_scans)
+FACT(seq_scans)
+FACT(blocks_fetched)
+FACT(cycles)
+FACT(since_change_s)
+FACT(since_updated)
+FACT(recent_updated)
+FACT(recent_hot_updated)
+FACT(counts_lost)
+FACT(open_writers)
+FACT(indexes)
+FACT(sampled_at)
+FACT(blocks)
+FACT(rows_per_page)
+FACT(inserted_width)
+FACT(updated_width)
+FACT(update_group_rows)
+FACT(indexed_share)
+FACT(newpage_share)
+FACT(blocked_share)
+FACT(recoverable_share)
+FACT(held_back)
+FACT(written_today)				/* 1: in the last day; looked up if it was altered */
+
+/* The stored fit, as in type choice; NAN: none. */
+FACT(wants_curve)				/* 1: the fit counts even if no decision needs it */
+FACT(current_step)
+FACT(advised_step)
+FACT(model_gain)
+FACT(best_gain)
+FACT(model_waits)
+FACT(model_changes)
+FACT(model_confidence)
+FACT(settling)
+FACT(update_call_rows)
+FACTS(step_fillfactor)			/* its curve */
+FACTS(step_cost)
+FACTS(step_bytes)
+
+/* Advice that stands, changes made, and what became of earlier predictions. */
+FACT(standing_from)
+FACT(standing_to)
+FACT(changed_from)				/* the last change of fillfactor in the lookback */
+FACT(changed_to)
+FACT(change_followed)			/* 1: as advised, and it did not hurt */
+FACT(calibration)				/* mean accuracy of judged predictions */
+
+/* Partitions or shards of the same table, itself included; see siblings(). */
+FACTS(sibling_fillfactor)		/* steps that all of them have */
+FACTS(sibling_cost)				/* ln(cost), mean over them */
+FACT(sibling_advised)			/* advised to most of them */
+FACT(siblings_updated)			/* the others, per insert; looked up if it is hardly updated */
+
+/* The decision. */
+RESULT(TEXT, cause)
+RESULT(TEXT, seen_cause)
+RESULT(TEXT, action)
+RESULT(TEXT, because)
+RESULT(NUMBER, recommended_fillfactor)
+RESULT(NUMBER, current_step)
+RESULT(NUMBER, step)
+RESULT(NUMBER, gain)
+RESULT(NUMBER, confidence)
+RESULT(NUMBER, of_updates)
+RESULT(NUMBER, of_time)
+RESULT(NUMBER, of_counters)
+RESULT(NUMBER, of_columns)
+RESULT(NUMBER, of_model)
+RESULT(NUMBER, of_earlier)
+RESULT(NUMBER, needed_confidence)
+RESULT(NUMBER, needed_updates)
+RESULT(NUMBER, row_width)
+RESULT(TRUTH, wants_model)
+RESULT(TRUTH, passed_over)
+RESULT(TRUTH, idle)
+RESULT(TRUTH, columns_known)
+
+#undef FACT
+#undef FACTS
+#undef RESULT

@@ -1,0 +1,33 @@
+/*
+ * thresholds.h
+ *	  Thresholds of the model's choice and of the decision, each once; SQL reads them by
+ *	  name with threshold().  All are chosen.
+ *
+ * Each file that includes this defines THRESHOLD(name, value).
+ */
+THRESHOLD(FULL_DAY, 86400)		/* seconds to watch: each hour of the day was seen */
+THRESHOLD(FEW, 0.01)			/* updates per insert, share of rows; less is none */
+THRESHOLD(NEARLY_ALL, 0.98)		/* HOT share from which the others do not matter */
+THRESHOLD(LACKING, 0.02)		/* recoverable share from which updates lack room */
+THRESHOLD(BLOCKED, 0.05)		/* blocked share from which an index is the cause */
+THRESHOLD(MOSTLY_BLOCKED, 4)	/* times the recoverable share: an index is the cause */
+THRESHOLD(LITTLE_LACKING, 0.1)	/* unless more than this is recoverable */
+THRESHOLD(STAYED, 30)			/* updates that must have stayed to know how many could be HOT */
+THRESHOLD(GROWTH, 1.1)			/* length updated / inserted of rows that grow */
+THRESHOLD(GROWTH_BYTES, 8)		/* and the difference, bytes: one alignment */
+THRESHOLD(GROUP_ROWS, 3)		/* rows of a page updated together: a batch */
+THRESHOLD(GROUP_PART, 0.1)		/* and their part of the page's rows */
+THRESHOLD(READS, 50)			/* pages that readers fetch per row updated: mostly read */
+THRESHOLD(SETTLING, 0.5)		/* weight of the workloads that settle: it will */
+THRESHOLD(MAY_SETTLE, 0.1)		/* it may */
+THRESHOLD(AS_BUSY, 0.5)			/* rate of updates since a change / over the window */
+THRESHOLD(CLEAR_GAINS, 5)		/* times better: clearly better, to change earlier advice */
+THRESHOLD(ENOUGH, 4)			/* times min_updates: full confidence */
+THRESHOLD(CYCLES, 3)			/* cycles of the work: full confidence */
+THRESHOLD(UNWATCHED, 0.5)		/* confidence without any time watched */
+THRESHOLD(UNKNOWN, 0.5)			/* factor for what is unknown: lost counters, indexed columns */
+THRESHOLD(CALIBRATED, 0.8)		/* accuracy of earlier predictions that changes nothing */
+THRESHOLD(GROWS, 2)				/* times the size, from which more confidence is needed */
+THRESHOLD(STANDS, 0.5)			/* part of the needed confidence, for advice that stands */
+
+#undef THRESHOLD

@@ -1,0 +1,282 @@
+/*
+ * decision_test.c
+ *	  The decision, as TAP: a row of facts for each cause, each reason to wait or to keep,
+ *	  and each factor of the confidence.
+ *
+ * All begin with a table of which every second update leaves its page: at 100 lower to 70.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "advise/decision.h"
+#include "base/numbers.h"
+
+#define DAY 86400.0
+
+static int	tests = 0;
+static int	failed = 0;
+
+static void
+ok(int pass, const char *what)
+{
+	printf("%sok %d - %s\n", pass ? "" : "not ", ++tests, what);
+	failed += !pass;
+}
+
+static DnFacts
+full_pages(void)
+{
+	DnFacts		f;
+
+	ff_facts_clear(&f);
+	f.fillfactor = 100;
+	f.window_s = f.since_change_s = 3 * DAY;
+	f.intervals = 100;
+	f.inserted = 1000;
+	f.updated = f.since_updated = 60000;
+	f.recent_updated = 20000;
+	f.recent_hot_updated = 10000;
+	f.index_scans = f.updated;
+	f.seq_scans = 0;
+	f.blocks_fetched = 3 * f.updated;
+	f.cycles = 50;
+	f.counts_lost = 0;
+	f.open_writers = 0;
+	f.indexes = 1;
+	f.sampled_at = 1;
+	f.blocks = 1000;
+	f.rows_per_page = 60;
+	f.inserted_width = f.updated_width = 100;
+	f.update_group_rows = 1;
+	f.newpage_share = f.recoverable_share = 0.5;
+	f.blocked_share = 0;
+	f.current_step = 100;
+	f.advised_step = 70;
+	f.model_gain = f.best_gain = 1.2;
+	f.model_waits = 0;
+	f.model_changes = 1;
+	f.model_confidence = 0.8;
+	f.settling = 0;
+	f.update_call_rows = 1;
+	for (int i = 0; i < 3; i++)
+	{
+		f.step_fillfactor[i] = (double[]) {100, 90, 70}[i];
+		f.step_cost[i] = (double[]) {1.2, 1.05, 1}[i];
+		f.step_bytes[i] = (double[]) {8e6, 9e6, 11e6}[i];
+	}
+	f.min_updates = 500;
+	f.min_gain = 0.02;
+	f.min_confidence = 0.2;
+	return f;
+}
+
+static DnFacts
+few_updates(void)
+{
+	DnFacts		f = full_pages();
+
+	f.fillfactor = f.current_step = 70;
+	f.advised_step = 100;
+	f.inserted = 50000;
+	f.updated = f.since_updated = f.recent_updated = f.recent_hot_updated = 0;
+	return f;
+}
+
+static DnFacts
+less_room(void)
+{
+	DnFacts		f = full_pages();
+
+	f.fillfactor = f.current_step = 70;
+	f.advised_step = 90;
+	f.recent_hot_updated = f.recent_updated;
+	f.step_cost[1] = 1;
+	f.step_cost[2] = 1.2;
+	return f;
+}
+
+static DnDecision
+decided(DnFacts f)
+{
+	DnDecision	d;
+
+	ff_decision(&f, &d);
+	return d;
+}
+
+static int
+same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* One golden row: the decision by three words, and the fillfactor. */
+static void
+gives(DnFacts f, const char *cause, const char *action, const char *because, int fillfactor,
+	  const char *what)
+{
+	DnDecision	d = decided(f);
+	int			good = same(d.cause, cause) && same(d.action, action) && same(d.because, because) &&
+		d.recommended_fillfactor == fillfactor;
+
+	if (!good)
+		printf("# %s %s %s %g\n", d.cause, d.action, d.because ? d.because : "-", d.recommended_fillfactor);
+	ok(good, what);
+}
+
+/* Facts with some of them changed. */
+#define WITH(from, ...) \
+	({ DnFacts f = from(); __VA_ARGS__; f; })
+
+static void
+test_causes(void)
+{
+	gives(full_pages(), "page_full", "lower", NULL, 70, "updates leave full pages");
+	gives(WITH(full_pages, f.not_examined = 1), "not_examined", "keep", NULL, 100, "not examined");
+	gives(WITH(full_pages, f.sampled_at = NAN), "no_data", "wait", NULL, 100, "never sampled");
+	gives(WITH(full_pages, f.blocks = 0), "no_data", "wait", NULL, 100, "empty");
+	gives(WITH(full_pages, f.intervals = f.updated = NAN, f.window_s = 0), "no_data", "wait", NULL, 100,
+		  "nothing was written yet");
+	gives(WITH(full_pages, f.intervals = f.updated = f.since_updated = NAN), "few_updates", "keep", NULL, 100,
+		  "nothing was written for days");
+	gives(WITH(full_pages, f.since_updated = 499), "few_updates", "keep", NULL, 100,
+		  "altered, and not written to for a day");
+	gives(WITH(full_pages, f.since_updated = 499, f.written_today = 1), "no_data", "wait", NULL, 100,
+		  "altered, and too few updates since");
+	gives(WITH(full_pages, f.inserted_width = 5000), "too_wide", "keep", NULL, 100, "one row fills a page");
+	gives(WITH(full_pages, f.recent_hot_updated = 19600, f.advised_step = 100, f.model_changes = 0), "settled", "keep", NULL, 100,
+		  "98 % HOT");
+	gives(WITH(full_pages, f.recent_hot_updated = 19599, f.advised_step = 100), "page_full", "keep", NULL, 100,
+		  "less than 98 % HOT");
+	gives(WITH(full_pages, f.newpage_share = NAN), "no_data", "wait", NULL, 100, "unknown why updates are not HOT");
+	gives(WITH(full_pages, f.blocked_share = 0.05, f.recoverable_share = 0.01, f.advised_step = 100), "indexed_column", "keep",
+		  NULL, 100, "an indexed column changes");
+	gives(WITH(full_pages, f.blocked_share = 0.45, f.recoverable_share = 0.1, f.advised_step = 100), "indexed_column", "keep",
+		  NULL, 100, "an indexed column changes mostly");
+	gives(WITH(full_pages, f.blocked_share = 0.45, f.recoverable_share = 0.11, f.advised_step = 100), "page_full", "keep",
+		  NULL, 100, "an indexed column changes, but many lack room");
+	gives(WITH(full_pages, f.recoverable_share = 0.019, f.advised_step = 100), "settled", "keep", NULL, 100,
+		  "hardly any update lacks room");
+	gives(WITH(full_pages, f.held_back = 1), "old_snapshot", "keep", NULL, 100, "an old snapshot");
+	gives(WITH(full_pages, f.updated_width = 111), "row_growth", "lower", NULL, 70, "rows grow");
+	gives(WITH(full_pages, f.update_group_rows = 6), "batch_update", "lower", NULL, 70,
+		  "rows of a page are updated together");
+	gives(WITH(full_pages, f.update_group_rows = 5), "page_full", "lower", NULL, 70, "a few of them are no batch");
+	gives(WITH(full_pages, f.advised_step = 100, f.seq_scans = 1e4, f.blocks_fetched = 1e8), "read_mostly", "keep", NULL,
+		  100, "mostly read");
+	gives(WITH(full_pages, f.advised_step = 100, f.seq_scans = 1e4, f.blocks_fetched = 1e8, f.index_scans = 5e4),
+		  "page_full", "keep", NULL, 100, "one scan per update is not counted");
+	gives(WITH(full_pages, f.advised_step = 100, f.settling = 0.51), "settling", "keep", NULL, 100, "settles by itself");
+}
+
+static void
+test_model(void)
+{
+	gives(WITH(full_pages, f.current_step = NAN), "page_full", "wait", NULL, 100, "the model was not asked");
+	ok(decided(WITH(full_pages, f.current_step = NAN)).passed_over, "it was passed over");
+	gives(WITH(full_pages, f.advised_step = 100, f.model_waits = 1), "page_full", "wait", NULL, 100, "the model waits");
+	gives(WITH(full_pages, f.model_confidence = 0.19), "page_full", "wait", NULL, 100, "too little confidence");
+	gives(WITH(full_pages, f.model_confidence = 0.19, f.standing_from = 100, f.standing_to = 70), "page_full", "lower", NULL,
+		  70, "enough for advice that stands");
+	gives(WITH(full_pages, f.step_bytes[2] = 32e6, f.model_confidence = 0.59), "page_full", "wait", NULL, 100,
+		  "four times the size needs a confidence of 0.6");
+	gives(WITH(full_pages, f.step_bytes[2] = 32e6, f.model_confidence = 0.61), "page_full", "lower", NULL, 70, "and 0.61 is enough");
+}
+
+static void
+test_hindrances(void)
+{
+	gives(WITH(full_pages, f.changed_from = 90, f.changed_to = 100, f.since_change_s = DAY - 1), "page_full", "wait",
+		  "just_changed", 100, "changed within a day");
+	gives(WITH(full_pages, f.changed_from = 90, f.changed_to = 100, f.model_gain = 1.1), "page_full", "keep",
+		  "just_changed", 100, "changed lately, no clear gain");
+	gives(WITH(full_pages, f.changed_from = 90, f.changed_to = 100, f.model_gain = 1.12), "page_full", "lower", NULL, 70,
+		  "changed lately, a clear gain");
+	gives(WITH(full_pages, f.changed_from = 90, f.changed_to = 100, f.change_followed = 1), "page_full", "keep",
+		  "just_changed", 100, "what was advised is not reversed");
+	gives(WITH(less_room), "settled", "raise", NULL, 90, "unused room");
+	gives(WITH(less_room, f.since_change_s = DAY - 1), "settled", "wait", "watched_too_briefly", 70,
+		  "unused room, altered within a day");
+	gives(WITH(less_room, f.since_updated = 29000), "settled", "wait", "watched_too_briefly", 70,
+		  "unused room, less than half as busy since");
+	gives(WITH(full_pages, f.since_change_s = DAY - 1), "page_full", "wait", "watched_too_briefly", 100,
+		  "indexes changed within a day");
+	gives(WITH(full_pages, f.since_change_s = DAY - 1, f.standing_from = 100, f.standing_to = 70), "page_full", "lower", NULL,
+		  70, "indexes changed, the same was advised before");
+	gives(WITH(full_pages, f.window_s = f.since_change_s = 3600, f.settling = 0.11, f.model_gain = 1.1), "page_full",
+		  "wait", "may_settle", 100, "may settle by itself, on the first day");
+	gives(WITH(full_pages, f.window_s = f.since_change_s = 3600, f.settling = 0.11), "page_full", "lower", NULL, 70,
+		  "may settle by itself, but the gain is clear");
+}
+
+static void
+test_few(void)
+{
+	gives(few_updates(), "few_updates", "raise", NULL, 100, "the reserve is not used");
+	gives(WITH(few_updates, f.window_s = DAY - 1), "few_updates", "wait", "watched_too_briefly", 70, "not for a day");
+	gives(WITH(few_updates, f.siblings_updated = 0.011), "few_updates", "keep", "siblings", 70,
+		  "the siblings are updated");
+	gives(WITH(few_updates, f.siblings_updated = 0.01), "few_updates", "raise", NULL, 100,
+		  "the siblings are hardly updated either");
+	gives(WITH(few_updates, f.open_writers = 1), "few_updates", "wait", NULL, 70, "open transactions may hold updates");
+	gives(WITH(few_updates, f.model_changes = 0), "few_updates", "keep", NULL, 70, "the model keeps it");
+	gives(WITH(few_updates, f.fillfactor = 100, f.current_step = NAN), "few_updates", "keep", NULL, 100, "at 100: nothing to do");
+	gives(WITH(few_updates, f.fillfactor = 100, f.current_step = NAN, f.inserted = 0, f.window_s = 3600), "few_updates", "wait",
+		  NULL, 100, "at 100, on the first day: more has to be seen");
+}
+
+static void
+test_siblings(void)
+{
+#define SIBLINGS(a, b, c) \
+	f.sibling_fillfactor[0] = 100, f.sibling_fillfactor[1] = 90, f.sibling_fillfactor[2] = 70, \
+	f.sibling_cost[0] = log(a), f.sibling_cost[1] = log(b), f.sibling_cost[2] = log(c)
+
+	gives(WITH(full_pages, SIBLINGS(1.3, 1, 1.05)), "page_full", "lower", "siblings", 90, "the step of its siblings");
+	gives(WITH(full_pages, SIBLINGS(1.3, 1, 1.05), f.step_cost[1] = 1.12), "page_full", "lower", NULL, 70,
+		  "its own step is clearly better");
+	gives(WITH(full_pages, SIBLINGS(1.3, 1, 1.05), f.sibling_advised = 70), "page_full", "lower", NULL, 70,
+		  "the step advised to most stays");
+	gives(WITH(full_pages, SIBLINGS(1.3, 1, 1.2), f.sibling_advised = 70), "page_full", "lower", "siblings", 90,
+		  "until another is clearly better");
+	gives(WITH(full_pages, SIBLINGS(1.01, 1, 1.2), f.step_cost[0] = 1.05), "page_full", "keep", "siblings", 100,
+		  "no step is better for all of them");
+	gives(WITH(few_updates, SIBLINGS(1.3, 1.2, 1)), "few_updates", "keep", "siblings", 70, "room that the siblings need");
+}
+
+static void
+test_confidence(void)
+{
+	DnDecision	d = decided(full_pages());
+
+	ok(d.confidence == 0.8 && d.of_model == 0.8 && d.of_updates == 1 && d.of_time == 1 && d.of_counters == 1 &&
+	   d.of_columns == 1 && d.of_earlier == 1 && d.needed_updates == 2000, "all factors but the model's are 1");
+	ok(decided(WITH(full_pages, f.since_updated = 500)).of_updates == 0.25, "a quarter of the updates needed");
+	ok(fabs(decided(WITH(full_pages, f.window_s = DAY / 4)).of_time - 0.75) < 1e-9, "a quarter of a day");
+	ok(fabs(decided(WITH(full_pages, f.cycles = 0.75)).of_time - 0.75) < 1e-9, "a quarter of three cycles");
+	ok(decided(WITH(full_pages, f.counts_lost = 1)).of_counters == 0.5, "counters were off");
+	ok(decided(WITH(full_pages, f.recent_updated = 40, f.recent_hot_updated = 20, f.indexes = 2)).of_columns == 0.5,
+	   "unknown whether an indexed column changes");
+	ok(decided(WITH(full_pages, f.recent_updated = 40, f.recent_hot_updated = 20, f.indexes = 2,
+					f.indexed_share = 0)).of_columns == 1, "known by the statements");
+	ok(fabs(decided(WITH(full_pages, f.calibration = 1)).confidence - 0.9) < 1e-9,
+	   "all predictions came true: halfway to 1");
+	ok(fabs(decided(WITH(full_pages, f.calibration = 0.4)).confidence - 0.4) < 1e-9,
+	   "half of what changes nothing: half the confidence");
+	ok(decided(WITH(full_pages, f.calibration = 0.8)).of_earlier == 1, "0.8 changes nothing");
+	ok(decided(WITH(full_pages, f.not_examined = 1)).confidence == 1 &&
+	   decided(WITH(full_pages, f.sampled_at = NAN)).confidence == 0, "certain, and nothing known");
+}
+
+int
+main(void)
+{
+	test_causes();
+	test_model();
+	test_hindrances();
+	test_few();
+	test_siblings();
+	test_confidence();
+	printf("1..%d\n", tests);
+	return failed != 0;
+}
