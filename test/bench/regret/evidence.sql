@@ -16,12 +16,17 @@ SELECT DISTINCT ON (i.rel_id) (jsonb_populate_record(i, jsonb_build_object(
            'blocks_fetched', 0, 'blocks_hit', 0, 'vacuums', 0))).*
   FROM ff_internal.counter_interval i ORDER BY i.rel_id, i.began_at;
 
+-- The evidence.
 WITH e AS MATERIALIZED (SELECT * FROM ff_internal.evidence('t') e),
      s AS (SELECT DISTINCT statement_id FROM ff_internal.statement_target WHERE relid = 't'::regclass)
 SELECT jsonb_build_object(
+    'server', current_setting('server_version_num')::integer, 'model', ff_internal.model_version(), 'at', now(),
     'evidence', (SELECT to_jsonb(e) FROM e),
     'input', (SELECT to_jsonb(ff_internal.model_input(e)) FROM ff_internal.evidence('t') e),
-    'literals', (SELECT jsonb_build_array(e::text, jsonb_populate_record(NULL::ff_internal.model_input, to_jsonb(ff_internal.model_input(e)))::text) FROM ff_internal.evidence('t') e),
+    'class', (SELECT jsonb_build_array(c.relpages, c.reltuples, c.relallvisible) FROM pg_class c WHERE c.oid = 't'::regclass),
+    'settings', (SELECT jsonb_agg(to_jsonb(s)) FROM ff_internal.setting_history s),
+    'snapshots', (SELECT jsonb_agg(to_jsonb(s)) FROM ff_internal.statement_snapshot s),
+    'epochs', (SELECT jsonb_agg(to_jsonb(o)) FROM ff_internal.epoch o),
     'relation', (SELECT to_jsonb(r) FROM ff_internal.relation r, e WHERE r.rel_id = e.rel_id),
     'intervals', (SELECT jsonb_agg(to_jsonb(i) ORDER BY i.ended_at) FROM ff_internal.counter_interval i, e WHERE i.rel_id = e.rel_id),
     'samples', (SELECT jsonb_agg(to_jsonb(p) ORDER BY p.sampled_at) FROM ff_internal.page_sample p, e WHERE p.rel_id = e.rel_id),

@@ -10,8 +10,17 @@ A mixture is a dict that JSON can hold:
   held      share of the phases through which another session holds a snapshot
   classes   up to eight, each with the keys of CLASS
 
-The table is t (id, grp, tag, n, pad, doc).  The rows loaded have the ids 1 to rows; rows that a session
-inserts get ids of a range of its own, so that no two sessions ever insert the same id.
+A mixture of the field (field.py) may also have:
+  table     cold (rows in front that no class touches); among (k: each loaded row has k - 1 rows beside it that no class
+            touches); trigger (k: a BEFORE trigger sets the indexed column tag of every k-th row updated; 0: none)
+  held_once [first, last] phase of one snapshot
+  pauses    hours that pass after each phase of a quarter
+  classes   once (the only phase in which the class runs, with all its weight); same (true: the statement also sets
+            all other columns, to the values they have)
+
+The table is t (id, grp, tag, n, pad, doc).  Loaded rows have the numbers 1 to rows; rows that a session inserts get numbers
+of a range of its own, so that no two sessions ever insert the same row.  A row's id is its number, or among times that;
+rows in front have ids of at most 0.
 """
 import json
 import math
@@ -50,8 +59,18 @@ def setup(m, fillfactor):
         f" pad text NOT NULL{doc}) WITH (fillfactor = {fillfactor});",
         "ALTER TABLE t ALTER pad SET STORAGE PLAIN;",
         *(["ALTER TABLE t ALTER doc SET STORAGE EXTERNAL;"] if doc else []),
-        f"INSERT INTO t SELECT {values(t, 'g')} FROM generate_series(1, {t['rows']}) g;",
-        *(f"CREATE INDEX ON t ({columns});" for columns in t['indexes'])])
+        f"INSERT INTO t SELECT {values(t, 'g')} FROM generate_series({1 - t.get('cold', 0)}, {t['rows'] * among(m)}) g;",
+        *(f"CREATE INDEX ON t ({columns});" for columns in t['indexes']),
+        *([TRIGGER.format(t['trigger'])] if t.get('trigger') else [])])
+
+
+def among(m):
+    return m['table'].get('among', 1)
+
+
+TRIGGER = """CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN IF NEW.n % {} = 0 THEN NEW.tag := OLD.tag + 1; END IF; RETURN NEW; END $$;
+CREATE TRIGGER touch BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION touch();"""
 
 
 def values(t, i):
@@ -69,7 +88,9 @@ def change(t, c):
         ["tag = t.tag + 1" if c['indexed'] else "n = t.n + 1"] +
         ([f"pad = left(t.pad || repeat('x', {c['growth']}), greatest(length(t.pad), {c['growth_limit']}))"]
          if c['growth'] else []) +
-        ([f"doc = repeat('e', {t['toast']})"] if c['toast'] and t['toast'] else []))
+        ([f"doc = repeat('e', {t['toast']})"] if c['toast'] and t['toast'] else []) +
+        (["grp = t.grp"] + ["tag = t.tag"] * (not c['indexed']) + ["pad = t.pad"] * (not c['growth'])
+         if c.get('same') else []))
 
 
 def rehearsed(m):
@@ -81,7 +102,7 @@ def rehearsed(m):
             if share > 0:
                 classes.append({**c, 'weight': c['weight'] * share, 'ends': ends, 'set': change(t, c)})
     return dict(sessions=m['sessions'], classes=classes,
-                table=dict(name='t', values=values(t, '{n}')))
+                table=dict(name='t', values=values(t, '{n}' if among(m) == 1 else f'({{n}} * {among(m)}::bigint)')))
 
 
 def script(m, sql):
@@ -91,9 +112,22 @@ def script(m, sql):
         with open(PGBENCH_SQL) as f:
             make = "DROP SCHEMA IF EXISTS ff_rehearsal CASCADE; CREATE SCHEMA ff_rehearsal;\n" + f.read()
         drop = "DROP SCHEMA ff_rehearsal CASCADE;"
-        SCRIPTS[key] = sql("SET client_min_messages = warning;\n" + make
-                           + f"SELECT ff_rehearsal.pgbench_script({quoted(key)}::jsonb);\n" + drop, 'template1') + '\n'
+        SCRIPTS[key] = spread(sql("SET client_min_messages = warning;\n" + make
+                                  + f"SELECT ff_rehearsal.pgbench_script({quoted(key)}::jsonb);\n" + drop, 'template1') + '\n',
+                              among(m))
     return SCRIPTS[key]
+
+
+def spread(text, k):
+    """The script with ids that are k times the rows' numbers; ranges leave out the rows between them."""
+    if k == 1:
+        return text
+    for old, new in ((r'id BETWEEN :a AND :b', rf'id BETWEEN :a * {k}::bigint AND :b * {k}::bigint AND id % {k} = 0'),
+                     (r'\(id - :a\)', rf'(id / {k} - :a)'), (r'id = :a\b', rf'id = :a * {k}::bigint'),
+                     (r'max\(id\)', rf'max(id) / {k}'),
+                     (r'id > :own AND id < (:own \+ \d+)', rf'id > :own * {k}::bigint AND id < (\1) * {k}::bigint')):
+        text = re.sub(old, new, text)
+    return text
 
 
 def quoted(text):
@@ -109,6 +143,9 @@ def phase(m, number, sql):
     """A phase for pgbench: (script, transactions of each session, variables); number counts from 0."""
     variables = dict(n=0, own=0, i=0, rows=m['table']['rows'], sessions=m['sessions'])
     for k, c in enumerate(rehearsed(m)['classes']):
+        if c.get('once') is not None:
+            variables |= {f'n{k}': c['weight'] * (number == c['once']), f'turn{k}': 0}
+            continue
         phases = [p % round(1 / c['burst']) == 0 for p in range(PHASES)]
         variables[f'n{k}'] = round(counted(c['weight'] / sum(phases))) if phases[number % PHASES] else 0
         variables[f'turn{k}'] = int(counted(c['weight'] / PHASES) * c['calls'] / m['sessions'] * number)
@@ -240,18 +277,18 @@ def update(r, m, life):
     return c
 
 
-def sized(m, shares):
-    """Weights such that each class writes its share of the rows, a quarter of a run takes QUARTER_US of CPU time, and
-    most rows are updated in it; fewer rows if one pass over them takes too long."""
+def sized(m, shares, quarter_us=QUARTER_US, reach=1.0):
+    """Weights such that each class writes its share of the rows, a quarter of a run takes quarter_us of CPU time, and writes
+    the share 1 / reach of the rows; fewer rows if one pass over them takes too long."""
     classes, entries = m['classes'], ENTRY_US * (1 + len(m['table']['indexes']))
     while True:
         us = [c['calls'] * (CALL_US + c['rows'] * (ROW_US + entries + m['table']['toast'] / 100 * c['toast']))
               for c in classes]
         per_row = sum(s * u / (c['rows'] * c['calls']) for s, u, c in zip(shares, us, classes)) / sum(shares)
-        written = QUARTER_US / per_row
+        written = quarter_us / per_row
         counts = [max(LEAST, round(written * s / sum(shares) / (c['rows'] * c['calls'])))
                   for s, c in zip(shares, classes)]
-        if sum(n * u for n, u in zip(counts, us)) <= 1.5 * QUARTER_US and m['table']['rows'] <= written:
+        if sum(n * u for n, u in zip(counts, us)) <= 1.5 * quarter_us and m['table']['rows'] <= reach * written:
             break
         shrink(m, 0.8)
     for c, n in zip(classes, counts):
@@ -274,8 +311,16 @@ def shrink(m, by):
             c['distance'] = [min(d, rows // 2) for d in c['distance']]
 
 
+FIELD_SEEDS = 20000     # and higher ones draw tables of the field
+
+
 def named(name):
-    return draw(int(name)) if name.isdigit() else NAMED[name]
+    if not name.isdigit():
+        return NAMED[name]
+    if int(name) < FIELD_SEEDS:
+        return draw(int(name))
+    import field
+    return field.draw(int(name))
 
 
 def main():

@@ -7,6 +7,8 @@ usage: regret.py truth   NAME ...     the first half of a run, then keep the tab
        regret.py report  [NAME ...]   the table of results
        regret.py slopes  [NAME ...]   dependence of CPU times on the HOT share and the size: SLOPES and NOISE
        regret.py short                all three, small: a test
+       regret.py pack    FILE FOLDER ...   store the results in these folders in FILE, beside those in it
+       regret.py replay  [FILE [NAME ...]]  run the model of this checkout on the stored evidence: the same table
 
 NAME: a seed or a range of seeds (1001-1012), which draw workloads (mixture.py); a mixture or a workload
 by name; a set of them: named or handmade.  A mixture is observed at the fillfactor it has,
@@ -16,7 +18,7 @@ Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME-FILLFACTOR.tr
 existing results are not run again.  Delete a file to run it again.  REPEATS (default 1) truth runs.
 With MODEL_CLI, a compiled test/model/model_cli.c, the report uses its advice from the stored evidence.
 
-Needs PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
+All but pack and replay need PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
 """
 import json
 import os
@@ -28,7 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mixture  # noqa: E402
 from cluster import BIN, PORT, WORK, Cluster, keep, kept, prepare, run  # noqa: E402
-from report import done_by, report, slopes  # noqa: E402
+from report import done_by, judged, kept_pairs, report, slopes  # noqa: E402
 from workloads import SHORT, WORKLOADS, workload  # noqa: E402
 
 STEPS = (100, 90, 80, 70, 60, 50, 40, 30)
@@ -64,21 +66,38 @@ def vacuum(c):
           " AND (n_dead_tup > 50 + 0.2 * c.reltuples OR n_ins_since_vacuum > 1000 + 0.2 * c.reltuples) \\gexec")
 
 
+# Hours pass: all times in the history move into the past, except those that the server also knows.
+PAUSE = """DO $$
+DECLARE t record;
+BEGIN
+    FOR t IN SELECT format('UPDATE %s SET %s', a.attrelid::regclass,
+                           string_agg(format('%1$I = %1$I - interval ''{} hours''', a.attname), ', ')) AS statement
+               FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+              WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind = 'r'
+                AND a.atttypid = 'timestamptz'::regtype AND a.attname !~ '_?reset$'
+              GROUP BY a.attrelid
+    LOOP EXECUTE t.statement; END LOOP;
+END $$"""
+
+
 def quarter(c, w, number, seed, collect=None, amid=True):
     """One quarter of a run, in phases, each followed by vacuum if it is due; collections run in the middle of each
     phase, estimated from earlier phases, or at its end.  Returns CPU and wall time and WAL of a transaction, HOT
     share, updates, inserts."""
-    stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins"
-            " FROM pg_stat_user_tables WHERE relname = 't'")
+    stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins, wal_fpi"
+            " FROM pg_stat_user_tables, pg_stat_wal WHERE relname = 't'")
     path = os.path.join(WORK, 'script.sql')
     w.phase(0, c.sql)   # making the script does not count
+    if w.rests:
+        c.sql('CHECKPOINT')
     beside = ThreadPoolExecutor(1)
     before, cpu, wall, transactions = c.sql(stat).split('|'), c.cpu(), time.monotonic(), 0
+    held = None
     for p in range(mixture.PHASES * number, mixture.PHASES * (number + 1)):
         text, tx, variables = w.phase(p, c.sql)
         with open(path, 'w') as f:
             f.write(text)
-        held = Snapshot() if w.held and p % round(1 / w.held) == 0 else None
+        held = held or (Snapshot() if w.holds(p) else None)
         gone = p % mixture.PHASES
         wait = (time.monotonic() - wall) / gone / 2 if gone else FIRST_WAIT
         done = collect and amid and beside.submit(lambda: (time.sleep(wait), collect()))
@@ -94,14 +113,17 @@ def quarter(c, w, number, seed, collect=None, amid=True):
             done.result()
         elif collect:
             collect()
-        if held:
+        if held and not w.holds(p, on=True):
             held.end()
+            held = None
         vacuum(c)
+        if collect and w.pause(p):
+            c.sql(PAUSE.format(w.pause(p)))
     cpu, wall, after = c.cpu() - cpu, time.monotonic() - wall, c.sql(stat).split('|')
-    updates, hot, inserts = (int(after[i]) - int(before[i]) for i in (1, 2, 3))
+    updates, hot, inserts, images = (int(after[i]) - int(before[i]) for i in (1, 2, 3, 4))
     return dict(cpu_us=1e6 * cpu / transactions, wall_us=1e6 * wall / transactions,
                 wal=(float(after[0]) - float(before[0])) / transactions,
-                updates=updates, inserts=inserts, transactions=transactions,
+                updates=updates, inserts=inserts, transactions=transactions, images=images / transactions,
                 hot_pct=100 * hot / updates if updates else None)
 
 
@@ -118,7 +140,7 @@ WAYS = {'keep': None,
 
 def before(w, fillfactor, seed):
     """The first quarters, at the table's fillfactor; all options start from there."""
-    c = Cluster(w.ram, settings=SETTINGS)
+    c = Cluster(w.ram, settings=SETTINGS + w.settings)
     try:
         load(c, w, fillfactor)
         return [quarter(c, w, n, seed) for n in range(BEFORE)]
@@ -129,17 +151,21 @@ def before(w, fillfactor, seed):
 
 def after(w, way, fillfactor, seed):
     """The last quarters, after one option was applied."""
-    c = Cluster(w.ram, settings=SETTINGS, begin='before')
+    c = Cluster(w.ram, settings=SETTINGS + w.settings, begin='before')
     try:
+        position = "SELECT pg_current_wal_insert_lsn() - '0/0'"
+        begun, wal = c.cpu(), float(c.sql(position))
         for statement in (WAYS[way] or '').format(fillfactor).split('; '):
             c.sql(statement)
+        change = dict(cpu_s=c.cpu() - begun, wal=float(c.sql(position)) - wal)
         c.limit()
         run_of = [quarter(c, w, BEFORE + n, seed) for n in range(AFTER)]
         pages, heap = c.sql("SELECT (pg_table_size('t') + pg_indexes_size('t')) / 8192,"
                             " pg_relation_size('t') / 8192").split('|')
     finally:
         c.stop()
-    return dict(run_of[-1], way=way, fillfactor=fillfactor, pages=int(pages), heap_pages=int(heap), quarters=run_of)
+    return dict(run_of[-1], way=way, fillfactor=fillfactor, pages=int(pages), heap_pages=int(heap), quarters=run_of,
+                change=change)
 
 
 def truth(name, steps=STEPS, done=None):
@@ -148,7 +174,8 @@ def truth(name, steps=STEPS, done=None):
     for asked in w.asked:
         path = f'{name}-{asked}.truth.json'
         t = kept(path) or dict(name=name, mixture=w.mixture, asked=asked, runs=[])
-        ways = done or [('keep', asked)] + [('rewrite', s) for s in (getattr(w, 'steps', steps) if steps is STEPS else steps)]
+        ways = done or ([('keep', asked)] + [('set', s) for s in w.sets if s != asked] +
+                        [('rewrite', s) for s in (getattr(w, 'steps', steps) if steps is STEPS else steps)])
         for repeat in range(REPEATS):
             left = [o for o in ways if not any((r['way'], r['fillfactor'], r['repeat']) == (*o, repeat) for r in t['runs'])]
             begun = left and before(w, asked, 1000 * repeat + 1)
@@ -161,27 +188,37 @@ def truth(name, steps=STEPS, done=None):
                       f" {'-' if r['hot_pct'] is None else round(r['hot_pct'], 1)} %", flush=True)
 
 
+# What the workload changed since the table was loaded, by its live rows: the true live part.
+TOUCHED = """SELECT json_build_object('rows', count(*), 'pages', count(DISTINCT (ctid::text::point)[0]))
+    FROM t WHERE xmin::text::bigint > {}"""
+
+
 def observe(name, amid=True):
     """Runs the first half of a workload with a collection in the middle of each phase, as a scheduler would, or at
-    its end, where evidence does not depend on the machine's speed; stores evidence and advice as after an idle day."""
+    its end, where evidence does not depend on the machine's speed; stores evidence and advice as after an idle day, or
+    after the days that a workload takes."""
     w = workload(name)
     with open(os.path.join(HERE, 'evidence.sql')) as f:
-        evidence = f.read()
+        idle, evidence = f.read().split('-- The evidence.\n')
     for fillfactor in w.asked:
         if kept(f'{name}-{fillfactor}.observe.json'):
             continue
-        c = Cluster(w.ram, 'pg_stat_statements', SETTINGS)
+        c = Cluster(w.ram, 'pg_stat_statements', SETTINGS + w.settings)
         try:
             c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
             load(c, w, fillfactor)
+            loaded = c.sql('SELECT txid_current()')
             c.sql('CALL ff_collect()')
             quarters = [quarter(c, w, n, 5001, lambda: c.sql('CALL ff_collect()'), amid) for n in range(BEFORE)]
             c.sql('CALL ff_collect()')
+            if not w.rests:
+                c.sql(idle)
             seen = json.loads(c.sql(evidence))
+            touched = json.loads(c.sql(TOUCHED.format(loaded)))
         finally:
             c.stop()
         keep(f'{name}-{fillfactor}.observe.json',
-             dict(name=name, fillfactor=fillfactor, mixture=w.mixture, quarters=quarters, **seen))
+             dict(name=name, fillfactor=fillfactor, mixture=w.mixture, quarters=quarters, touched=touched, **seen))
         a = seen['advice']
         print(f"{name} at {fillfactor}: {a['action']} {a['recommended_fillfactor']}, {a['cause']},"
               f" confidence {a['confidence']}", flush=True)
@@ -222,9 +259,12 @@ def expand(arguments):
 
 
 def main():
+    what, failed = sys.argv[1] if len(sys.argv) > 1 else '', 0
+    if what in ('pack', 'replay'):
+        import stored
+        return getattr(stored, what)(*sys.argv[2:])
     prepare()
-    what, names = sys.argv[1] if len(sys.argv) > 1 else '', expand(sys.argv[2:])
-    failed = 0
+    names = expand(sys.argv[2:])
     if what == 'truth':
         failed = all_of(names, truth)
     elif what == 'observe':
@@ -232,12 +272,12 @@ def main():
     elif what == 'advised':
         failed = all_of(names, advised)
     elif what == 'report':
-        report(names)
+        report([judged(*p) for p in kept_pairs(names)])
     elif what == 'slopes':
         slopes(names)
     elif what == 'short':
         failed = all_of(SHORT['names'], truth, steps=SHORT['steps']) + all_of(SHORT['names'], observe, amid=False)
-        report(SHORT['names'])
+        report([judged(*p) for p in kept_pairs(SHORT['names'])])
     else:
         sys.exit(__doc__)
     sys.exit(1 if failed else 0)

@@ -1,10 +1,11 @@
-"""Regret, and accuracy of predicted HOT shares, from the results of regret.py."""
+"""Regret, and accuracy of predicted HOT shares and WAL, from the results of regret.py."""
 import glob
 import math
 import os
 import statistics
 import subprocess
 
+import field
 import mixture
 from cluster import DATA, kept
 from workloads import workload
@@ -18,6 +19,8 @@ SLOPES, NOISE = ((0.4, 0.4), (0.0, 0.3)), 0.15
 WORDS = {'advice': 'the advice', '100': 'always 100', '90': 'always 90',
          'rule': '50 for half a page a transaction, else 90',
          'root': 'formula by the HOT share', 'gather': 'formula by updates, inserts and HOT share', 'keep': 'keep the fillfactor'}
+MONTH_H = 720            # hours in which a rewrite pays for itself: fillfactor_advisor.payback_time
+COLD = 10                # cold rows for each live one, from which a table counts as cold
 # A measured HOT share counts as inside a predicted range within this many points, by which equal runs differ.
 INSIDE = 0.5
 
@@ -41,7 +44,7 @@ def two_lines(m):
     for c in m['classes']:
         if c['command'] in ('update', 'upsert'):
             together = c['rows'] * (c['calls'] if c['pick'] == 'turn' else 1)
-            rows[min(together, page / c['every']) >= page / 2] += c['rows'] * c['calls'] * c['weight']
+            rows[min(together, page / c['every'] / mixture.among(m)) >= page / 2] += c['rows'] * c['calls'] * c['weight']
     return 50 if rows[True] > rows[False] else 90
 
 
@@ -81,13 +84,26 @@ def not_hot(r):
     return 0.0 if r['hot_pct'] is None else 1 - r['hot_pct'] / 100
 
 
+def month(t, of):
+    """Transactions or updates in the time in which a rewrite pays for itself; no limit for workloads without hours."""
+    m = t['mixture']
+    if m is None or 'among' not in m['table']:
+        return math.inf
+    return max(1, sum(q[of] for q in t['runs'][0]['before'])) * MONTH_H / field.hours(m)
+
+
 def costs(t, limited):
-    """Cost of each option that was run: {(way, fillfactor): cost}."""
+    """Cost of each option that was run, with its part of a rewrite: {(way, fillfactor): cost}."""
     of = {}
     for r in t['runs']:
         of.setdefault((r['way'], r['fillfactor']), []).append(r)
     time_at = smooth(t['runs'], 'wall_us' if limited else 'cpu_us')
+    many = month(t, 'transactions')
     at = {o: (time_at[o], *(statistics.median(r[k] for r in runs) for k in ('wal', 'pages'))) for o, runs in of.items()}
+    if many < math.inf:
+        for o, (time, wal, pages) in at.items():
+            change = of[o][0]['change']
+            at[o] = (time + 1e6 * change['cpu_s'] / many, wal + change['wal'] / many, pages)
     return {o: math.prod(max(v, 1e-3) ** p for v, p in zip(at[o], WEIGHTS)) for o in at}
 
 
@@ -102,10 +118,13 @@ def page_rows(m, fillfactor):
 def regret(cost, way, fillfactor, m=None):
     """Percent above the cheapest option.  A fillfactor with as many rows a page as a rewritten step costs the same;
     between two steps, costs are interpolated in logarithms.  Setting fillfactor without a rewrite, if that was not
-    run, costs as much as a rewrite."""
+    run at all, costs as much as a rewrite."""
     if (way, fillfactor) in cost:
         return 100 * (cost[way, fillfactor] / min(cost.values()) - 1)
     steps = {f: c for (w, f), c in cost.items() if w == 'rewrite'}
+    if way == 'set' and any(w == 'set' for w, f in cost):
+        # keep is set to what it was
+        steps = {f: c for (w, f), c in cost.items() if w != 'rewrite'}
     fillfactor = min((f for f in steps if page_rows(m, f) == page_rows(m, fillfactor)),
                      key=lambda f: abs(f - fillfactor), default=fillfactor)
     above = min((f for f in steps if f >= fillfactor), default=max(steps))
@@ -134,7 +153,8 @@ def replayed(cli, o):
     fitted = words[0][2] != '0' or any(s['high'] > 0 for s in steps)
     return dict(o, ms=float(words[0][words[0].index('ms') + 1]),
                 curve=[dict(fillfactor=s['fillfactor'], hot_pct=s['hot'], hot_pct_low=s['low'], hot_pct_high=s['high'],
-                            settled_hot_pct=s['settled']) for s in steps if fitted],
+                            settled_hot_pct=s['settled'], wal=dict(set=s.get('set_wal'), rewrite=s['wal']),
+                            set_hot_pct=s.get('set_hot')) for s in steps if fitted],
                 advice=dict(needs_rewrite=choice[1] == 'rewrite', recommended_fillfactor=int(choice[3]) if choice[1] in ('set', 'rewrite') else o['fillfactor'],
                             confidence=float(choice[choice.index('confidence') + 1])))
 
@@ -185,32 +205,76 @@ def measured_hot(t):
     return {s: statistics.median(values) for s, values in of.items()}
 
 
+def measured_wal(t):
+    """Measured WAL for each row updated, of each option, and its part of a rewrite; in the same quarters as HOT shares."""
+    of = {}
+    for r in t['runs']:
+        quarters = r['quarters'][-1:] if r['way'] == 'rewrite' else r['quarters']
+        updates = sum(q['updates'] for q in quarters)
+        if updates > 0:
+            change = r['change']['wal'] / month(t, 'updates') if 'change' in r else 0
+            of[r['way'], r['fillfactor']] = sum(q['wal'] * q['transactions'] for q in quarters) / updates + change
+    return of
+
+
+def wal_errors(o, t):
+    """Logarithms of predicted / measured WAL for each row updated, of each option."""
+    errors = []
+    for (way, fillfactor), wal in measured_wal(t).items():
+        row = promised(o['curve'] or [], fillfactor)
+        said = row and row.get('wal') and row['wal']['rewrite' if way == 'rewrite' else 'set']
+        if said:
+            errors.append(math.log(max(said, 1) / max(wal, 1)))
+    return errors
+
+
+def set_errors(o, t):
+    """Predicted HOT share less the measured one, in points, for fillfactors set without a rewrite."""
+    errors = []
+    for r in t['runs']:
+        updates = sum(q['updates'] for q in r['quarters'])
+        row = r['way'] == 'set' and updates and promised(o['curve'] or [], r['fillfactor'])
+        if row and row.get('set_hot_pct') is not None:
+            errors.append(row['set_hot_pct'] - sum(q['updates'] * (q['hot_pct'] or 0) for q in r['quarters']) / updates)
+    return errors
+
+
 def judged(o, t):
-    """Results for one observation: regrets, HOT errors, whether inside the range."""
-    cost, at = costs(t, workload(o['name']).ram), o['fillfactor']
+    """Results for one observation: regrets, HOT errors, whether inside the range.  Nobody who knows the cold rows of a table
+    rewrites it, so the baselines are then set without a rewrite."""
+    m = o['mixture']
+    cost, at = costs(t, m is None and workload(o['name']).ram), o['fillfactor']
+    cold = field.cold(m) if m else 0
+    plain = 'set' if cold >= COLD else 'rewrite'
     hot = measured_hot(t)
     last = o['quarters'][-1]
     seen = last['hot_pct']
     said = {'100': 100, '90': 90, 'rule': two_lines(o['mixture']), 'root': seen is not None and root_formula(seen) or at,
             'gather': at if seen is None else gather_formula(seen, last['inserts'], last['updates']), 'keep': at}
     done = {'advice': done_by(o['advice'], at),
-            **{k: f and ('keep' if f == at else 'rewrite', f) for k, f in said.items()}}
+            **{k: f and ('keep' if f == at else plain, f) for k, f in said.items()}}
     regrets = {k: d and regret(cost, *d, o['mixture']) for k, d in done.items()}
     rows = {s: promised(o['curve'] or [], s) for s in hot}
     errors = {s: rows[s]['hot_pct'] - hot[s] for s in hot if rows[s]}
     inside = [rows[s]['hot_pct_low'] - INSIDE <= hot[s] <= rows[s]['hot_pct_high'] + INSIDE for s in errors]
     way, best = min(cost, key=cost.get)
-    return dict(name=o['name'], at=at, best=best, best_way=way, said=done['advice'][1], way=done['advice'][0],
+    width = [rows[s]['hot_pct_high'] - rows[s]['hot_pct_low'] for s in errors]
+    return dict(name=o['name'], version=o.get('server', 0) // 10000, cold=cold, width=width, wal=wal_errors(o, t),
+                set_errors=set_errors(o, t), at=at, best=best, best_way=way, said=done['advice'][1], way=done['advice'][0],
                 errors=errors, inside=inside, confidence=o['advice']['confidence'], regrets=regrets)
 
 
-def report(names):
-    results = []
+def kept_pairs(names):
+    """Observations and their truth runs in DATA."""
     for path in sorted(glob.glob(os.path.join(DATA, '*.observe.json'))):
         o = kept(os.path.basename(path))
         t = kept(f"{o['name']}-{o['fillfactor']}.truth.json")
         if t and any(r['way'] == 'rewrite' for r in t['runs']) and (not names or o['name'] in names):
-            results.append(judged(replayed(os.environ['MODEL_CLI'], o) if 'MODEL_CLI' in os.environ else o, t))
+            yield replayed(os.environ['MODEL_CLI'], o) if 'MODEL_CLI' in os.environ else o, t
+
+
+def report(results):
+    """Prints a line for each result of judged(), and the means."""
     rules = tuple(WORDS)
     print(f"{'workload':15s} {'at':>3s} {'best':>5s} {'said':>5s} {'sure':>4s} | {'regret':<6s}" +
           ''.join(f" {r:>6s}" for r in rules[1:]) + " | HOT off: mean worst (at) inside")
@@ -221,14 +285,37 @@ def report(names):
               ('' if worst is None else
                f"{statistics.mean(map(abs, r['errors'].values())):14.1f} {r['errors'][worst]:5.1f} ({worst:3d})"
                f" {sum(r['inside'])} of {len(r['inside'])}"))
-    if not results:
-        return
-    for k in rules:
+    groups = {'all': results}
+    if any(r['cold'] >= COLD for r in results):
+        groups |= {f'at least {COLD} cold rows a live one': [r for r in results if r['cold'] >= COLD],
+                   'fewer': [r for r in results if r['cold'] < COLD]}
+        groups |= {f'PostgreSQL {v}': [r for r in results if r['version'] == v] for v in sorted({r['version'] for r in results})}
+    for title, group in groups.items():
+        if group:
+            print(f'\n{title}: {len(group)} observations')
+            means(group)
+
+
+def means(results):
+    for k, words in WORDS.items():
         of = [r['regrets'][k] for r in results if r['regrets'][k] is not None]
         if of:
-            print(f"{WORDS[k]:44s}: regret mean {statistics.mean(of):.1f}, worst {max(of):.1f} %")
+            print(f"{words:44s}: regret mean {statistics.mean(of):.1f}, worst {max(of):.1f} %")
+    above = sum(r['regrets']['advice'] > r['regrets']['keep'] + 2 for r in results)
+    ways = {w: sum(r['way'] == w for r in results) for w in ('keep', 'set', 'rewrite')}
+    print(f"advice: {ways['keep']} keep, {ways['set']} set, {ways['rewrite']} rewrite;"
+          f" {above} cost over 2 points more than keeping the fillfactor")
     errors = [abs(e) for r in results for e in r['errors'].values()]
     inside = [i for r in results for i in r['inside']]
     if errors:
         print(f"predicted HOT share: off by {statistics.mean(errors):.1f} points on average, {max(errors):.1f} at worst;"
-              f" {100 * statistics.mean(inside):.0f} % inside the range")
+              f" {100 * statistics.mean(inside):.0f} % inside the range,"
+              f" {statistics.mean(w for r in results for w in r['width']):.0f} points wide on average")
+    errors = [abs(e) for r in results for e in r['set_errors']]
+    if errors:
+        print(f"the same if set without a rewrite: off by {statistics.mean(errors):.1f} points on average, {max(errors):.1f} at worst")
+    errors = [statistics.mean(map(abs, r['wal'])) for r in results if r['wal']]
+    if errors:
+        bias = statistics.mean(statistics.mean(r['wal']) for r in results if r['wal'])
+        print(f"predicted WAL per updated row: off by a factor of {math.exp(statistics.mean(errors)):.2f} on average,"
+              f" {math.exp(max(errors)):.2f} at worst; {math.exp(bias):.2f} times the measured one (geometric means)")

@@ -8,6 +8,7 @@ keys: setup (SQL; {ff} is replaced), script (pgbench), tx (transactions of one s
 (another session holds a snapshot through each phase), ram (MB the cluster may use; time is then by the
 clock), steps (fillfactors worth running)
 """
+import field
 import mixture
 
 
@@ -73,7 +74,27 @@ WORKLOADS = {
 SHORT = dict(names=('third', 'indexed_fourth', 'lengths'), steps=(100, 90, 70))
 
 
-class Scripted:
+class Workload:
+    """What the runner needs of a workload."""
+    held = 0.0
+    held_once = None
+    sets = ()        # fillfactors set without a rewrite
+    rests = False    # a quarter takes a day or more; it begins with a checkpoint
+    settings = ''    # more lines of postgresql.conf
+
+    def holds(self, phase, on=False):
+        """Whether another session holds a snapshot through a phase; on: and through the next one."""
+        if self.held_once:
+            first, last = self.held_once
+            return first <= phase < last if on else first <= phase <= last
+        return self.held > 0 and not on and phase % round(1 / self.held) == 0
+
+    def pause(self, phase):
+        """Hours that pass after a phase."""
+        return 0
+
+
+class Scripted(Workload):
     """One of these workloads, in the form that the runner needs."""
     mixture = None
     sessions = 2
@@ -93,19 +114,31 @@ class Scripted:
         return self.w['script'], tx, dict(i=tx * number)
 
 
-class Mixture:
+class Mixture(Workload):
     """A mixture, in the form that the runner needs."""
     ram = None
 
     def __init__(self, m):
         self.mixture, self.sessions, self.held = m, m['sessions'], m['held']
+        self.held_once = m.get('held_once')
         self.asked = (m['table']['fillfactor'],)
+        if 'among' in m['table']:
+            self.steps, self.sets = ((field.COLD_STEPS, field.COLD_SETS) if m['table']['cold'] else
+                                     (field.STEPS, field.SETS))
+            if m.get('pauses'):
+                # as often as the runs have checkpoints, whose hours pass in seconds
+                self.settings = "\ncheckpoint_timeout = 1d"
+                self.rests = sum(m['pauses']) >= 24
 
     def setup(self, fillfactor):
         return mixture.setup(self.mixture, fillfactor)
 
     def phase(self, number, sql):
         return mixture.phase(self.mixture, number, sql)
+
+    def pause(self, phase):
+        pauses = self.mixture.get('pauses')
+        return pauses[phase % mixture.PHASES] if pauses else 0
 
 
 def workload(name):

@@ -1,0 +1,100 @@
+"""Stored observations: the evidence, the true mixture and all runs of many workloads, in one compressed file.
+
+A file is JSON compressed by xz: a list of observations, each what regret.py observe stores, without the curve, and its
+truth runs ("truth").  "input" is the model's input by name; evidence, intervals, samples, statements and so on are the rows
+of the extension's tables from which it can be made again.
+"""
+import glob
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.join(HERE, '../../..')
+FILE = os.path.join(HERE, 'observations.json.xz')
+KEPT = ('action', 'recommended_fillfactor', 'needs_rewrite', 'confidence', 'cause')
+
+
+def load(path):
+    with lzma.open(path, 'rt') as f:
+        return json.load(f)
+
+
+def save(path, observations):
+    with lzma.open(path + '.new', 'wt', preset=9 | lzma.PRESET_EXTREME) as f:
+        json.dump(observations, f, separators=(',', ':'))
+    os.rename(path + '.new', path)
+
+
+def key(o):
+    return o['name'], o['fillfactor'], o['server'] // 10000
+
+
+def rounded(x):
+    """Times and bytes to six digits."""
+    if isinstance(x, dict):
+        return {k: rounded(v) for k, v in x.items()}
+    if isinstance(x, list):
+        return [rounded(v) for v in x]
+    return float(f'{x:.6g}') if isinstance(x, float) else x
+
+
+def pack(path, *folders):
+    all_of = {key(o): o for o in load(path)} if os.path.exists(path) else {}
+    for folder in folders:
+        for name in glob.glob(os.path.join(folder, '*.observe.json')):
+            try:
+                with open(name) as f, open(name.replace('.observe.', '.truth.')) as g:
+                    o, t = json.load(f), json.load(g)
+            except FileNotFoundError:
+                continue
+            asked = len(set((r['way'], r['fillfactor']) for r in t['runs']))
+            if asked < options(o):
+                continue     # still running
+            before = t['runs'][0]['before']
+            runs = [{k: v for k, v in r.items() if k not in ('before', 'repeat')} for r in t['runs']]
+            o.pop('curve', None)
+            o['advice'] = {k: o['advice'][k] for k in KEPT}
+            all_of[key(o)] = dict(o, truth=rounded(dict(before=before, runs=runs)))
+    save(path, [all_of[k] for k in sorted(all_of)])
+    print(f'{len(all_of)} observations, {os.path.getsize(path)} bytes')
+
+
+def options(o):
+    """Options that the runs of a workload have."""
+    import regret
+    w = regret.workload(o['name'])
+    return 1 + sum(s != o['fillfactor'] for s in w.sets) + len(getattr(w, 'steps', regret.STEPS))
+
+
+def pair(o):
+    """An observation and its truth runs, in the form of their files."""
+    t = o['truth']
+    return o, dict(name=o['name'], mixture=o['mixture'], asked=o['fillfactor'],
+                   runs=[dict(r, before=t['before']) for r in t['runs']])
+
+
+def compiled(folder):
+    """The model of this checkout with model_cli.c."""
+    cli = os.path.join(folder, 'model_cli')
+    parts = [p for p in glob.glob(os.path.join(TOP, 'src/model/*.c')) if not p.endswith('/sql.c')]
+    subprocess.run([os.environ.get('CC', 'cc'), '-std=c11', '-O2', '-I' + os.path.join(TOP, 'src'), '-o', cli,
+                    os.path.join(TOP, 'test/model/model_cli.c'), *parts, '-lm'], check=True)
+    return cli
+
+
+def replay(path=FILE, *names):
+    from report import judged, replayed, report
+    begun = time.monotonic()
+    observations = [o for o in load(path) if not names or o['name'] in names]
+    with tempfile.TemporaryDirectory() as folder:
+        cli = os.environ.get('MODEL_CLI') or compiled(folder)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            replays = list(pool.map(lambda o: replayed(cli, o), observations))
+    report([judged(*pair(o)) for o in replays])
+    print(f'\n{len(replays)} observations in {time.monotonic() - begun:.0f} s', file=sys.stderr)
