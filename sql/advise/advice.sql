@@ -85,7 +85,7 @@ BEGIN
             f := ff_internal.new_fit(e, f, always);
         END IF;
         SELECT * INTO d FROM ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, always,
-                                                ff_internal.all_costs());
+                                                ff_internal.most_costs());
     END IF;
     RETURN ROW (e, f, d, NULL::text);
 END
@@ -97,7 +97,7 @@ LANGUAGE plpgsql STABLE ROWS 1000
 SET jit = off
 AS $$
 DECLARE
-    all_costs CONSTANT float8[] := ff_internal.all_costs();
+    most_costs CONSTANT float8[] := ff_internal.most_costs();
 BEGIN
     IF $1 IS NOT NULL THEN
         RETURN NEXT ff_internal.decide_one($1);
@@ -109,7 +109,7 @@ BEGIN
           LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id AND f.steps IS NOT NULL
                 AND f.valid_for = ff_internal.fit_valid_for(e.relation, e.fillfactor)
           LEFT JOIN ff_internal.siblings(NULL) s ON s.relid = e.relation
-         CROSS JOIN LATERAL ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, false, all_costs) d;
+         CROSS JOIN LATERAL ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, false, most_costs) d;
 END
 $$;
 

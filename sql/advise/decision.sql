@@ -19,17 +19,18 @@ CREATE FUNCTION ff_internal.decision_of(facts record) RETURNS ff_internal.decisi
 AS 'MODULE_PATHNAME', 'ff_decision_of'
 LANGUAGE c STABLE PARALLEL SAFE;
 
--- What the updates of all fitted tables cost a second: WAL bytes, microseconds.
-CREATE FUNCTION ff_internal.all_costs() RETURNS float8[]
+-- What the updates of the costliest fitted table cost a second: WAL bytes, microseconds. Not of all tables: of a
+-- thousand equal ones none would be worth a change.
+CREATE FUNCTION ff_internal.most_costs() RETURNS float8[]
 LANGUAGE sql STABLE
-RETURN (SELECT ARRAY[sum((f.choice).wal_bytes_now * f.updates_per_s), sum((f.choice).us_now * f.updates_per_s)]
+RETURN (SELECT ARRAY[max((f.choice).wal_bytes_now * f.updates_per_s), max((f.choice).us_now * f.updates_per_s)]
           FROM ff_internal.fit f);
 
 -- Decides for a table. f: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step
--- even if no decision needs it; all_costs: see all_costs(), NULL: a change of any worth is advised.
+-- even if no decision needs it; most_costs: see most_costs(), NULL: a change of any worth is advised.
 CREATE FUNCTION ff_internal.decide(
     e ff_internal.table_evidence, f ff_internal.fit, sibling_fillfactor float8[], sibling_cost float8[],
-    sibling_advised integer, wants_curve boolean, all_costs float8[] DEFAULT NULL)
+    sibling_advised integer, wants_curve boolean, most_costs float8[] DEFAULT NULL)
 RETURNS SETOF ff_internal.decision
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
@@ -53,7 +54,7 @@ BEGIN ATOMIC
                    (f.choice).confidence AS model_confidence, (f.choice).settling, (f.choice).update_call_rows,
                    s.step_fillfactor, s.step_cost, s.step_bytes, s.step_disk, s.step_wal, s.step_us,
                    (f.choice).wal_bytes_now AS wal_now, (f.choice).us_now, e.heap_bytes + e.index_bytes AS disk_now,
-                   ff_internal.updates_per_s(e) AS updates_per_s, all_costs[1] AS all_wal, all_costs[2] AS all_us,
+                   ff_internal.updates_per_s(e) AS updates_per_s, most_costs[1] AS most_wal, most_costs[2] AS most_us,
                    f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
                    h.changed_from, h.changed_to, h.change_followed,
                    CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,

@@ -223,8 +223,9 @@ BEGIN
             THEN ff_internal.until_updated(e, e.since_updated, enough)
             ELSE ff_internal.until_confident(e, d) END;
     ELSIF d.because = 'not_worth' THEN
-        RETURN format('. %s would save %s of its cost, but that is too little to be worth a change: less than %s of what '
-                      'the updates of all tables cost (fillfactor_advisor.min_worth), and less than 8 MB of disk',
+        RETURN format('. %s would save %s of its cost, but that is too little to be worth a change: less than %s of '
+                      'what the updates of the costliest table cost (fillfactor_advisor.min_worth), and less than '
+                      '8 MB of disk',
                       n.fillfactor, ff_internal.percent(100 * (1 - 1 / d.gain)),
                       ff_internal.percent(ff_internal.setting('min_worth')));
     ELSIF d.cause = 'settling' THEN

@@ -272,7 +272,7 @@ act_on_few(const DnFacts *f, DnDecision *d)
 
 /*
  * Whether a change that pays for its table is worth somebody's time: what it saves, against
- * what all updates cost, or in disk.  Half of that is enough if the same was advised before.
+ * what the updates of the costliest table cost, or in disk.  Half of that is enough if the same was advised before.
  * Unknown costs are worth it, and so are partitions, which are judged together.
  */
 static int
@@ -281,12 +281,12 @@ worth_it(const DnFacts *f, const DnDecision *d)
 	int			then = place_of(f->step_fillfactor, d->step);
 	double		need = stands(f, d) ? STANDS : 1;
 
-	if (then < 0 || !isnan(f->sibling_fillfactor[0]) || isnan(f->all_wal))
+	if (then < 0 || !isnan(f->sibling_fillfactor[0]) || isnan(f->most_wal))
 		return 1;
 	return !((f->wal_now - f->step_wal[then]) * f->updates_per_s <
-			 need * f->min_worth * fmax(f->all_wal, f->wal_now * f->updates_per_s) &&
+			 need * f->min_worth * fmax(f->most_wal, f->wal_now * f->updates_per_s) &&
 			 !((f->us_now - f->step_us[then]) * f->updates_per_s >=
-			   need * f->min_worth * fmax(f->all_us, f->us_now * f->updates_per_s)) &&
+			   need * f->min_worth * fmax(f->most_us, f->us_now * f->updates_per_s)) &&
 			 !(f->disk_now - f->step_disk[then] >= need * WORTH_DISK));
 }
 

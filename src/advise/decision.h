@@ -22,7 +22,7 @@ typedef struct DnFacts
 	double		min_updates;
 	double		min_gain;		/* share of the cost */
 	double		min_confidence;
-	double		min_worth;		/* share of the cost of all tables' updates */
+	double		min_worth;		/* share of the cost of the costliest table's updates */
 } DnFacts;
 
 typedef const char *DnText;		/* NULL: none */

@@ -68,8 +68,8 @@ FACT(wal_now)
 FACT(us_now)
 FACT(disk_now)
 FACT(updates_per_s)
-FACT(all_wal)					/* of the updates of all fitted tables, bytes per second */
-FACT(all_us)					/* likewise, microseconds */
+FACT(most_wal)					/* of the updates of the costliest table, bytes per second */
+FACT(most_us)					/* likewise, microseconds */
 
 /* Advice that stands, changes made, and what became of earlier predictions. */
 FACT(standing_from)

@@ -100,8 +100,8 @@ static const struct
 	{OURS("min_gain"), NULL, &ff_min_gain, 2, 0, 100, 0,
 	"Cost that a change of fillfactor must save, in percent."},
 	{OURS("min_worth"), NULL, &ff_min_worth, 1, 0, 100, 0,
-	"WAL or time that a change of fillfactor must save, in percent of what the updates of all "
-	"tables cost, unless it saves 8 MB of disk."},
+	"WAL or time that a change of fillfactor must save, in percent of what the updates of the "
+	"costliest table cost, unless it saves 8 MB of disk."},
 	{OURS("page_read_cost"), NULL, &ff_page_read_cost, 0, 0, 1e7, 0,
 	"Time of one random page read, in microseconds; 0 takes what track_io_timing "
 	"measured, or 100."}

@@ -26,7 +26,7 @@ extern double ff_time_weight;	/* exponents of the cost */
 extern double ff_wal_weight;
 extern double ff_size_weight;
 extern double ff_storage_weight;
-extern double ff_min_worth;		/* percent of the cost of all tables' updates */
+extern double ff_min_worth;		/* percent of the cost of the costliest table's updates */
 extern double ff_min_gain;		/* percent of the cost */
 extern double ff_page_read_cost;	/* microseconds, 0: measured or assumed */
 

@@ -97,7 +97,7 @@ SELECT is((SELECT max(length(why)) <= 34 AND bool_or(relation ~ '^[0-9]+ changes
 SAVEPOINT worth;
 SELECT array_agg(relation::oid) AS worthy FROM ff_advise() WHERE action = 'lower' \gset
 SET LOCAL fillfactor_advisor.min_worth = 100;
-SELECT is(array_agg(DISTINCT action), '{keep}', 'changes that save less of all WAL than min_worth are not advised') FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
+SELECT is(array_agg(DISTINCT action), '{keep}', 'changes that save less than min_worth of the costliest table''s WAL are not advised') FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
 SELECT is(bool_and(reason ~ '[.] [0-9]+ would save [0-9.]+ % of its cost, but that is too little to be worth a change: less than 100 % of what'), true, 'the reason says so') FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
 SELECT is((SELECT array_agg(DISTINCT phrase) FROM ff_internal.advice() a WHERE (a.advice).relation = ANY (:'worthy'::oid[])), '{saves too little}', 'and the overview');
 SET LOCAL fillfactor_advisor.min_worth = 0;

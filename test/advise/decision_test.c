@@ -231,17 +231,17 @@ test_worth(void)
 {
 #define COSTS(share) \
 	f.min_worth = 0.01, f.updates_per_s = 10, f.wal_now = f.us_now = 100, f.step_wal[2] = f.step_us[2] = 60, \
-	f.disk_now = 9e6, f.step_disk[2] = 11e6, f.all_wal = f.all_us = 400 / (share)
-	gives(WITH(full_pages, COSTS(0.0101)), "page_full", "lower", NULL, 70, "saves more than 1 % of all");
+	f.disk_now = 9e6, f.step_disk[2] = 11e6, f.most_wal = f.most_us = 400 / (share)
+	gives(WITH(full_pages, COSTS(0.0101)), "page_full", "lower", NULL, 70, "saves more than 1 % of the most");
 	gives(WITH(full_pages, COSTS(0.0099)), "page_full", "keep", "not_worth", 100, "saves less");
-	gives(WITH(full_pages, COSTS(0.0099), f.all_us = 4000), "page_full", "lower", NULL, 70, "but enough time");
+	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000), "page_full", "lower", NULL, 70, "but enough time");
 	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6), "page_full", "lower", NULL, 70, "but 8 MB of disk");
 	gives(WITH(full_pages, COSTS(0.0099), f.min_worth = 0), "page_full", "lower", NULL, 70, "any worth is enough");
 	gives(WITH(full_pages, COSTS(0.0051), f.standing_from = 100, f.standing_to = 70), "page_full", "lower", NULL, 70,
 		  "half is enough for advice that stands");
 	gives(WITH(full_pages, COSTS(0.0049), f.standing_from = 100, f.standing_to = 70), "page_full", "keep", "not_worth", 100,
 		  "less is not");
-	gives(WITH(full_pages, COSTS(0.0099), f.all_wal = NAN), "page_full", "lower", NULL, 70, "the costs of all are unknown");
+	gives(WITH(full_pages, COSTS(0.0099), f.most_wal = NAN), "page_full", "lower", NULL, 70, "other costs are unknown");
 	gives(WITH(full_pages, COSTS(0.0099), f.sibling_fillfactor[0] = 100, f.sibling_cost[0] = 1), "page_full", "lower", NULL,
 		  70, "a partition is judged with the others");
 #undef COSTS

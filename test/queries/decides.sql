@@ -88,7 +88,7 @@ day, unless the gain is clear (five times `min_gain`).
 - **Fits build on each other**: the cost of a step is a mean of the last fit and the new one. The last one has three times the
   weight if it was made of as many updates. A fit made with other settings does not count.
 - **A change must be worth the trouble**: save `fillfactor_advisor.min_worth` (1 %) of the WAL or time that the updates of
-  all tables cost, or 8 MB of disk; half of that if it was advised before. Partitions are judged together, so not here.
+  the costliest table cost, or 8 MB of disk; half of that if it was advised before. Partitions are judged together, so not here.
   A fillfactor is raised where a table is hardly updated, whatever that saves.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no change is
   better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than half of `min_gain`.
