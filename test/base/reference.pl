@@ -30,7 +30,7 @@ like(slurp_file("$top/CHANGELOG.md"), qr/^## \Q$version\E/m, 'CHANGELOG.md has a
 my $node = PostgreSQL::Test::Cluster->new('reference');
 $node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor');
+$node->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor_hub CASCADE');
 foreach my $page ([ reference => 'doc/reference.md' ], [ decides => 'doc/how-it-decides.md' ])
 {
 	my ($query, $file) = @$page;

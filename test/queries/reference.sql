@@ -4,7 +4,7 @@
 SET search_path = pg_catalog;
 SELECT $md$# Reference
 
-Made from the `COMMENT`s of the installed extension by `make reference`; a test compares. Who may call is said in
+Made from the `COMMENT`s of the installed extensions, the hub''s (`ff_fleet...`, `ff_import`) included, by `make reference`; a test compares. Who may call is said in
 [operations](operations.md).
 
 ## Functions
@@ -54,8 +54,8 @@ SELECT format(E'### %s\n\n%s\n\n| column | type | meaning |\n| --- | --- | --- |
  ORDER BY c.relname COLLATE "C";
 
 SELECT E'## Tables\n\nIn the schema `ff_internal`; `\\d+` shows what each column means. They may change with every version.\n';
-SELECT format(E'- **%s**: %s', c.relname, obj_description(c.oid, 'pg_class'))
-  FROM pg_class c WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind = 'r'
+SELECT format(E'- **%s**: %s', c.oid::regclass, obj_description(c.oid, 'pg_class'))
+  FROM pg_class c WHERE c.relnamespace IN ('ff_internal'::regnamespace, 'ff_hub'::regnamespace) AND c.relkind = 'r'
  ORDER BY c.relname COLLATE "C";
 
 SELECT E'\n## Settings\n\n| setting | default | meaning |\n| --- | --- | --- |';
