@@ -19,12 +19,12 @@ CREATE FUNCTION ff_internal.decision_of(facts record) RETURNS ff_internal.decisi
 AS 'MODULE_PATHNAME', 'ff_decision_of'
 LANGUAGE c STABLE PARALLEL SAFE;
 
--- What the updates of the costliest fitted table cost a second: WAL bytes, microseconds. Not of all tables: of a
--- thousand equal ones none would be worth a change.
+-- What the updates of the costliest table cost that was fitted in the lookback: WAL bytes, microseconds. Not of all
+-- tables: of a thousand equal ones none would be worth a change.
 CREATE FUNCTION ff_internal.most_costs() RETURNS float8[]
 LANGUAGE sql STABLE
-RETURN (SELECT ARRAY[max((f.choice).wal_bytes_now * f.updates_per_s), max((f.choice).us_now * f.updates_per_s)]
-          FROM ff_internal.fit f);
+RETURN (SELECT ARRAY[max((f.choice).wal_bytes_now * f.updated), max((f.choice).us_now * f.updated)]
+          FROM ff_internal.fit f WHERE f.made_at > now() - ff_internal.lookback());
 
 -- Decides for a table. f: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step
 -- even if no decision needs it; most_costs: see most_costs(), NULL: a change of any worth is advised.
@@ -54,7 +54,7 @@ BEGIN ATOMIC
                    (f.choice).confidence AS model_confidence, (f.choice).settling, (f.choice).update_call_rows,
                    s.step_fillfactor, s.step_cost, s.step_bytes, s.step_disk, s.step_wal, s.step_us,
                    (f.choice).wal_bytes_now AS wal_now, (f.choice).us_now, e.heap_bytes + e.index_bytes AS disk_now,
-                   ff_internal.updates_per_s(e) AS updates_per_s, most_costs[1] AS most_wal, most_costs[2] AS most_us,
+                   most_costs[1] AS most_wal, most_costs[2] AS most_us,
                    f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
                    h.changed_from, h.changed_to, h.change_followed,
                    CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,

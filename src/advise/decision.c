@@ -283,10 +283,10 @@ worth_it(const DnFacts *f, const DnDecision *d)
 
 	if (then < 0 || !isnan(f->sibling_fillfactor[0]) || isnan(f->most_wal))
 		return 1;
-	return !((f->wal_now - f->step_wal[then]) * f->updates_per_s <
-			 need * f->min_worth * fmax(f->most_wal, f->wal_now * f->updates_per_s) &&
-			 !((f->us_now - f->step_us[then]) * f->updates_per_s >=
-			   need * f->min_worth * fmax(f->most_us, f->us_now * f->updates_per_s)) &&
+	return !((f->wal_now - f->step_wal[then]) * f->updated <
+			 need * f->min_worth * fmax(f->most_wal, f->wal_now * f->updated) &&
+			 !((f->us_now - f->step_us[then]) * f->updated >=
+			   need * f->min_worth * fmax(f->most_us, f->us_now * f->updated)) &&
 			 !(f->disk_now - f->step_disk[then] >= need * WORTH_DISK));
 }
 

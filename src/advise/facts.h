@@ -67,8 +67,7 @@ FACTS(step_us)					/* microseconds per update */
 FACT(wal_now)
 FACT(us_now)
 FACT(disk_now)
-FACT(updates_per_s)
-FACT(most_wal)					/* of the updates of the costliest table, bytes per second */
+FACT(most_wal)					/* of the updates of the costliest table, bytes */
 FACT(most_us)					/* likewise, microseconds */
 
 /* Advice that stands, changes made, and what became of earlier predictions. */

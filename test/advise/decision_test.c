@@ -230,8 +230,8 @@ static void
 test_worth(void)
 {
 #define COSTS(share) \
-	f.min_worth = 0.01, f.updates_per_s = 10, f.wal_now = f.us_now = 100, f.step_wal[2] = f.step_us[2] = 60, \
-	f.disk_now = 9e6, f.step_disk[2] = 11e6, f.most_wal = f.most_us = 400 / (share)
+	f.min_worth = 0.01, f.wal_now = f.us_now = 100, f.step_wal[2] = f.step_us[2] = 60, \
+	f.disk_now = 9e6, f.step_disk[2] = 11e6, f.most_wal = f.most_us = 40 * f.updated / (share)
 	gives(WITH(full_pages, COSTS(0.0101)), "page_full", "lower", NULL, 70, "saves more than 1 % of the most");
 	gives(WITH(full_pages, COSTS(0.0099)), "page_full", "keep", "not_worth", 100, "saves less");
 	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000), "page_full", "lower", NULL, 70, "but enough time");

@@ -52,8 +52,7 @@ workload('lap');
 collect();
 
 # As though watched for a day: the first interval lasted so long.
-value(q(UPDATE ff_internal.fit f SET updates_per_s = f.updates_per_s * extract(epoch FROM f.made_at - (SELECT min(i.began_at) FROM ff_internal.counter_interval i)) / 86400;
-	UPDATE ff_internal.collection SET began_at = began_at - interval '1 day' WHERE began_at <= (SELECT min(began_at) FROM ff_internal.counter_interval);
+value(q(UPDATE ff_internal.collection SET began_at = began_at - interval '1 day' WHERE began_at <= (SELECT min(began_at) FROM ff_internal.counter_interval);
 	UPDATE ff_internal.statement_history h SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.statement_history o WHERE o.ended_at < h.ended_at)));
 value(q(UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)));
 
