@@ -84,8 +84,9 @@ BEGIN
                                 ff_internal.evidence_hash(e)) THEN
             f := ff_internal.new_fit(e, f, always);
         END IF;
+        -- of all fits, so only where the model would change something
         SELECT * INTO d FROM ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, always,
-                                                ff_internal.most_costs());
+            CASE WHEN (f.choice).action IN ('set', 'rewrite') THEN ff_internal.most_costs() END);
     END IF;
     RETURN ROW (e, f, d, NULL::text);
 END

@@ -14,9 +14,7 @@ BEGIN
     name := ff_internal.qualified_name(relation);
     SELECT r.rel_id INTO id
       FROM ff_internal.checked_table(relation) t
-     CROSS JOIN ff_internal.server() s
-      JOIN ff_internal.relation r ON r.relid = t AND r.closed_at IS NULL
-           AND (r.system_identifier, r.database_oid) = (s.system_identifier, s.database_oid);
+      JOIN ff_internal.followed r ON r.relid = t;
     IF id IS NULL THEN
         PERFORM ff_internal.refuse('55000', format('table %s was not collected yet', name), NULL,
                                    'Run CALL ff_collect().');

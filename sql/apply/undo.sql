@@ -62,8 +62,8 @@ RETURN (
                           '[(, ]([a-z_]+)=(?:''([^'']*)''|([a-z0-9_]+))(?=[,)])', 'g') WITH ORDINALITY o(m, place));
 
 -- Returns the statements that restore a table's indexes, given the definitions dropped and created since. An index of
--- the same shape gets its old options back. Other new indexes are dropped. A comment marks what the reader must do: of a
--- dropped index it has the stored definition, which may be anybody's text.
+-- the same shape gets its old options back. Other new indexes are dropped. A comment marks what the reader must do: of
+-- a dropped index it has the stored definition, which may be anybody's text.
 CREATE FUNCTION ff_internal.undo_indexes(relation oid, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
 AS $$

@@ -27,8 +27,8 @@ SELECT a.*, v.phrase, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name,
                                          CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END) p) c ON true;
 COMMENT ON VIEW ff_internal.report_row IS
 'The tables of ff_report(), each with its advice. place: rank by worth. kind: change, cure (the cause is not '
-'fillfactor), wait, fine, skipped (not examined). explains: has details to show. static: nothing is written to it. rewrite_s: seconds of '
-'the least disturbing rewrite, if one is advised. small, large: pictures of the curve.';
+'fillfactor), wait, fine, skipped (not examined). explains: has details to show. static: nothing is written to it. '
+'rewrite_s: seconds of the least disturbing rewrite, if one is advised. small, large: pictures of the curve.';
 
 -- The answer in one sentence, and tiles: each counts the tables of a kind and, clicked, shows only them.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text

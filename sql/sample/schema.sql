@@ -2,9 +2,9 @@
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.page_sample (
-    -- What a random sample of a table's pages showed. Rows and versions are estimates for the whole table. Pooled columns include earlier samples, which fade
-    -- over fillfactor_advisor.lookback; kept columns are from the last sample that had a value. Histograms are weights
-    -- without trailing zeros, NULL if empty.
+    -- What a random sample of a table's pages showed. Rows and versions are estimates for the whole table. Pooled
+    -- columns include earlier samples, which fade over fillfactor_advisor.lookback; kept columns are from
+    -- the last sample that had a value. Histograms are weights without trailing zeros, NULL if empty.
     rel_id               bigint NOT NULL,
     sampled_at           timestamptz NOT NULL, -- when the sample began
     rollup               smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: every sample; 1: the last of

@@ -130,8 +130,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal_result(jsonb) IS
-E'Stores the result of a rehearsal. The reason in ff_advise() then mentions the newest result of a table; no figure of the '
-'advice changes. The ten newest results of a table are kept.\n'
+E'Stores the result of a rehearsal. The reason in ff_advise() then mentions the newest result of a table; no figure '
+'of the advice changes. The ten newest results of a table are kept.\n'
 'result: the last line that the program ff_rehearse printed. Returns what is stored, in words.\n'
 'Errors: 22004 NULL, 22023 not a result: something is missing or out of range, 55000 result of another database, 42P01 '
 'the table is gone.';

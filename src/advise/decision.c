@@ -272,8 +272,9 @@ act_on_few(const DnFacts *f, DnDecision *d)
 
 /*
  * Whether a change that pays for its table is worth somebody's time: what it saves, against
- * what the updates of the costliest table cost, or in disk.  Half of that is enough if the same was advised before.
- * Unknown costs are worth it, and so are partitions, which are judged together.
+ * what the updates of the costliest table cost, or in disk.  Half of that is enough if the
+ * same was advised before.  Unknown costs are worth it, and so are partitions, which are
+ * judged together.
  */
 static int
 worth_it(const DnFacts *f, const DnDecision *d)

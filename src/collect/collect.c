@@ -200,7 +200,8 @@ collect(Collector *c)
 						ff_collect_pages);
 	/* so that advice is ready when asked */
 	try_each(c, psprintf("fits_due(" INT64_FORMAT ")", id), "collect_fit", NULL,
-			 "fit the model to a table", TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIT_MS), PG_INT64_MAX);
+			 "fit the model to a table",
+			 TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIT_MS), PG_INT64_MAX);
 	try_step(c, "collect_verdicts", id, NULL, "compare earlier advice with its result");
 	run_step(c, psprintf("collect_end(" INT64_FORMAT ", %d)", id, deferred));
 	/* a fixed number of batches, so that a backlog shrinks run by run */

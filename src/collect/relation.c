@@ -50,8 +50,9 @@ PG_FUNCTION_INFO_V1(ff_fillfactor);
 /*
  * Bytes of a relation's main fork, from its files; -1 if it is gone, has no storage,
  * is temporary (its pages are in its session's buffers), or a file is missing or
- * cannot be examined; *fault then says why.  Mapped relations also give -1: only catalogs are mapped.  Does not use the caches,
- * which would keep the pg_class row until the session ends.
+ * cannot be examined; *fault then says why.  Mapped relations also give -1: only catalogs
+ * are mapped.  Does not use the caches, which would keep the pg_class row until the session
+ * ends.
  */
 static int64
 main_fork_bytes(Oid relid, Oid *toast, char **fault)

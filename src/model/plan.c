@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#define THRESHOLD(name, value) static const double name = value;
+#include "model/thresholds.h"
+
 /* How much of a table is replayed (chosen: a fit within 50 ms). */
 #define MOST_EVENTS		5000.0	/* rows written, before and in the window */
 #define MOST_LAPS		12.0	/* updates of each row replayed before now */
@@ -17,8 +20,6 @@
 /* A distance from insert to update below this share of the table is not scaled (chosen). */
 #define LATELY			0.1
 
-/* Least updates that stayed in their page for taking a share of them (chosen). */
-#define ENOUGH_STAYED	30.0
 /* Statements are believed over pages unless these show less than this part of what they
  * set (chosen). */
 #define CONFIRMED		0.5
@@ -71,7 +72,7 @@ ff_fit_split(const Evidence *e)
 	double		moved = NAN;
 	double		eligible;
 	/* many stayed in their page, and none was HOT */
-	int			never = isnan(w.newpage) && stayed >= ENOUGH_STAYED && !(e->seen_hot > 0);
+	int			never = isnan(w.newpage) && stayed >= STAYED && !(e->seen_hot > 0);
 
 	if (!(w.updated > 0))
 		return s;
@@ -80,10 +81,10 @@ ff_fit_split(const Evidence *e)
 		moved = bound(w.newpage, 0, cold);
 	else if (cold <= 0 || indexed == 0)
 		moved = cold;
-	else if (!never && !(indexed >= 1) && (stayed >= ENOUGH_STAYED || !isnan(indexed)))
+	else if (!never && !(indexed >= 1) && (stayed >= STAYED || !isnan(indexed)))
 	{
 		/* of those that left, the same share could be HOT as of those that stayed */
-		double		seen = stayed >= ENOUGH_STAYED ? or_else(e->seen_hot, 0) / stayed : NAN;
+		double		seen = stayed >= STAYED ? or_else(e->seen_hot, 0) / stayed : NAN;
 
 		eligible = 1 - seen < CONFIRMED * indexed || isnan(indexed) ? seen : 1 - indexed;
 		moved = eligible > 0 ? bound(cold - w.hot * (1 - eligible) / eligible, 0, cold) : 0;
@@ -97,7 +98,7 @@ ff_fit_split(const Evidence *e)
 		return s;
 	}
 	stayed = w.updated - moved;
-	s.eligible = never ? 0 : stayed >= ENOUGH_STAYED ? bound(w.hot / stayed, 0, 1) :
+	s.eligible = never ? 0 : stayed >= STAYED ? bound(w.hot / stayed, 0, 1) :
 		1 - or_else(indexed, 0);
 	s.moved = moved / w.updated;
 	s.recoverable = s.moved * s.eligible;
