@@ -46,13 +46,6 @@ BEGIN
 END
 $$;
 
--- An index definition without its name and storage options.
-CREATE FUNCTION ff_internal.index_shape(definition text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN definition LIKE 'CREATE UNIQUE %' THEN 'UNIQUE' ELSE '' END
-       || coalesce(regexp_replace(substring(definition FROM ' USING .*'),
-                                  ' WITH [(](, |[a-z_]+=(''[^'']*''|[a-z0-9_]+))*[)]', ''), definition);
-
 -- The storage options in an index definition, as in pg_class.reloptions; NULL: none.
 CREATE FUNCTION ff_internal.index_options(definition text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
