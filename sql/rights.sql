@@ -10,9 +10,9 @@ DECLARE
         prune, cron, check_collector, job_command, job_name, check_cron,
         schedule_job, unschedule_jobs, database_jobs, schedule_databases,
         fits_due, collect_fit, note, note_fit, collect_verdicts}';
-    for_both   CONSTANT text[] := '{counted, index_definitions, index_shape, other_options, collect_due, parse_statement,
-        total, counters_plus, counter_columns, resolve, shell_quoted, horizon_holders, statement_shown,
-        tracked_settings}';
+    for_both   CONSTANT text[] := '{counted, index_definitions, index_shape, other_options, collect_due,
+        parse_statement, total, counters_plus, counter_columns, resolve, shell_quoted, horizon_holders,
+        statement_shown, tracked_settings}';
     for_all    CONSTANT text[] := '{refuse, check_role, overview, setting, lookback, server}';
     installing CONSTANT text[] := '{define, refuse_strangers, give_rights}';
 BEGIN
