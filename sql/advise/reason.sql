@@ -35,6 +35,25 @@ AS $$
      WHERE p.last + 2 * p.pace >= now()
 $$;
 
+-- Why the statements seen do not tell which columns updates change.
+CREATE FUNCTION ff_internal.statements_hint() RETURNS text
+LANGUAGE sql STABLE
+RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
+                'the statements seen explain too few of the updates'
+                || CASE WHEN current_setting('pg_stat_statements.track', true) = 'top'
+                        THEN '; those inside functions are seen with pg_stat_statements.track = all' ELSE '' END);
+
+-- What changes indexed columns where the statements seen explain clearly less than what was not HOT; NULL: they do
+-- explain it.
+CREATE FUNCTION ff_internal.besides_statements(e ff_internal.table_evidence) RETURNS text
+LANGUAGE sql STABLE
+RETURN CASE WHEN e.kept_share >= ff_internal.threshold('BLOCKED') AND e.indexed_share IS NULL
+            THEN ff_internal.statements_hint()
+            WHEN e.kept_share - e.indexed_share >= ff_internal.threshold('UNEXPLAINED')
+            THEN 'statements explain ' || ff_internal.percent(100 * e.indexed_share) || ' of the updates; '
+                 || coalesce(ff_internal.trigger_words(e.relation, e.began_at),
+                             'look for functions, triggers and the unattributed rows of ff_statements()') END;
+
 -- Why nothing can be said of a table yet; NULL if something can.
 CREATE FUNCTION ff_internal.words_without_data(
     e ff_internal.table_evidence, d ff_internal.decision, OUT phrase text, OUT reason text)
@@ -125,6 +144,8 @@ DECLARE
                                        ff_internal.rows_per_page(e.fillfactor, d.row_width));
     full_page CONSTANT text := ff_internal.of_recent_updates(e.newpage_share)
                                || ' left their page because it was full';
+    -- the last collection saw a holder
+    held  CONSTANT boolean := EXISTS (SELECT FROM ff_internal.horizon_history h WHERE h.last_seen_at >= e.snapshot_at);
 BEGIN
     CASE d.seen_cause
         WHEN 'too_wide' THEN
@@ -136,7 +157,7 @@ BEGIN
                 WHEN d.action = 'lower' THEN ': what is left to save is pruning'
                 WHEN d.action = 'raise' THEN ': they need less room than there is'
                 -- a rewrite clears the marks of HOT updates
-                WHEN e.fillfactor = 100
+                WHEN e.fillfactor = 100 AND e.live_rows > 0
                      AND EXISTS (SELECT FROM ff_internal.page_sample p
                                   WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at
                                     AND p.updated_hot_rows <= p.updated_nonhot_rows)
@@ -147,10 +168,13 @@ BEGIN
             reason := format('%s were non-HOT, because an indexed column changed%s. No fillfactor makes them HOT; '
                              'ff_blockers() shows the index and the statements',
                              ff_internal.of_recent_updates(e.blocked_share),
-                             ' (' || ff_internal.suspect_indexes(e.relation) || ')');
+                             ' (' || concat_ws('; ', ff_internal.suspect_indexes(e.relation),
+                                               ff_internal.besides_statements(e)) || ')');
         WHEN 'old_snapshot' THEN
-            phrase := 'an old snapshot is held';
-            reason := e.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
+            phrase := CASE WHEN held THEN 'an old snapshot is held' ELSE 'an old snapshot was held' END;
+            reason := e.held_back || CASE WHEN held
+                THEN ': end it first, ff_horizon() names it; more room would only fill up as well'
+                ELSE ', and it has ended: later updates will show what room they need' END;
         WHEN 'batch_update' THEN
             phrase := format('%s rows a page at once', round(e.update_group_rows::numeric));
             reason := format('%s; one transaction updates %s rows of a page together, of the %s that fit it', full_page,
@@ -330,7 +354,7 @@ AS $$
            SELECT least(e.heap_bytes, 8192 * e.blocks) AS size,
                   coalesce(8192 * ceil(e.live_rows / nullif(ff_internal.rows_per_page(
                       e.fillfactor, greatest(e.inserted_width, e.updated_width)), 0)), 0) AS needed) z
-     WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at AND d.seen_cause NOT IN ('old_snapshot', 'too_wide')
+     WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at AND d.seen_cause <> 'old_snapshot'
        AND z.size > ff_internal.threshold('BLOAT') * z.needed
        AND z.size - z.needed >= ff_internal.threshold('BLOAT_BYTES')
      LIMIT 1
@@ -393,7 +417,7 @@ BEGIN
              THEN format('. Table and indexes are %s times memory; if they fitted, %s would be best',
                          round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
         CASE WHEN d.wants_model AND NOT d.columns_known AND d.action IN ('lower', 'wait')
-             THEN '. Whether an indexed column changes is not known: pg_stat_statements would tell' END,
+             THEN '. Whether an indexed column changes is not known: ' || ff_internal.statements_hint() END,
         CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
         CASE WHEN e.open_writers > 0 AND NOT changes
              THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
