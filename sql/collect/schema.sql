@@ -224,7 +224,7 @@ CREATE TABLE ff_internal.statement_target (
     relation_name text NOT NULL,     -- as written
     relid         oid,               -- the table; NULL: see reason
     rel_id        bigint,            -- key in relation; NULL for a partitioned table
-    columns       text[],            -- columns that an UPDATE sets, as written
+    columns       text[],            -- columns that an UPDATE changes, as written; not those set to what they are
     shared        boolean NOT NULL DEFAULT false, -- counts for each table of that name: all have these columns
     reason        text,              -- why the table is unknown
     PRIMARY KEY (statement_id, "position"),

@@ -60,6 +60,8 @@ LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     WITH known AS (
         SELECT e.relation, e.indexes, x.*, r.rate, s.scans, f.since, n.needed, w.watched,
+               -- of what was kept from HOT, what statements explain
+               CASE WHEN x.seen THEN coalesce(least(1, e.indexed_share / e.kept_share), 1) ELSE 1 END AS explained,
                n.needed IS NULL AND NOT x.summarizing AND NOT x.still
                AND (NOT i.indisvalid OR s.scans = 0 AND w.watched) AS free
           FROM ff_internal.updates_per_s(e) r(rate)
@@ -84,21 +86,22 @@ BEGIN ATOMIC
          WHERE NOT p.summarizing AND NOT p.still GROUP BY q.id
     )
     SELECT p.relation, p.indexrelid, p.summarizing, p.seen, p.statements, p.columns, p.usage, p.rate,
-           e.kept_share * p.rate * p.share, e.kept_share * p.rate * p.alone, w.won,
+           e.kept_share * p.rate * p.explained * p.share, e.kept_share * p.rate * p.explained * p.alone, w.won,
            -- an update that becomes HOT saves an entry in every index, any other non-HOT update the one in this index
            CASE WHEN p.summarizing THEN 0
                 ELSE w.won * p.indexes + greatest((1 - e.hot_share) * p.rate - w.won, 0) END,
            p.scans, p.since, p.needed, p.watched, e.newpage_share IS NOT NULL,
            e.kept_with_room < 0.99 * e.kept_share, p.still, p.free, p.place,
            CASE WHEN NOT p.seen THEN w.won WHEN NOT p.summarizing AND NOT p.still
-                THEN e.kept_with_room * p.rate * coalesce((SELECT sum(l.part) FROM last l
-                                                            WHERE l.place <= p.place), 0) END,
+                THEN e.kept_with_room * p.rate * p.explained
+                     * coalesce((SELECT sum(l.part) FROM last l WHERE l.place <= p.place), 0) END,
            (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY o.place) FILTER (WHERE o.place <= 5)
                    || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
               FROM placed o JOIN pg_class c ON c.oid = o.indexrelid WHERE NOT o.summarizing AND NOT o.still),
-           e.kept_with_room * p.rate * (SELECT sum(l.part) FROM last l)
+           e.kept_with_room * p.rate * p.explained * (SELECT sum(l.part) FROM last l),
+           CASE WHEN p.place = 1 OR NOT p.seen THEN ff_internal.besides_statements(e) END
       FROM placed p
-     CROSS JOIN LATERAL (SELECT e.kept_with_room * p.rate * p.alone) w(won);
+     CROSS JOIN LATERAL (SELECT e.kept_with_room * p.rate * p.explained * p.alone) w(won);
 END;
 
 -- A rate, per second, in words: per day if it is small.
@@ -129,18 +132,18 @@ AS $$
            WHEN b.still
            THEN format('%s is set, but has the same value in all rows: it keeps no update from being HOT, another '
                        'index does', n.columns)
-           WHEN NOT b.seen AND EXISTS (SELECT FROM ff_internal.statement_target t WHERE t.command = 'UPDATE'
-                                       AND t.relid IN (SELECT * FROM ff_internal.with_ancestors(b.relid)))
-           THEN 'updates were not HOT, but no statement seen sets an indexed column: look for functions, triggers and '
-                'the unattributed rows of ff_statements()'
            WHEN NOT b.seen
            THEN concat('updates were not HOT', CASE WHEN b.room_known THEN ' although they stayed in their page' END,
-                       '; which index it was is not known without their statements',
-                       ': ' || (SELECT s.reason FROM ff_internal.statement_snapshot s
-                                 ORDER BY s.collection_id DESC LIMIT 1))
+                       '; which index it was is not known without the statements that set its columns',
+                       ': ' || b.besides)
            ELSE concat(
                 format('about %s of the updates (%s) could not be HOT, because they set %s',
                        ff_internal.percent(100 * b.kept_by / b.rate), ff_internal.rate_words(b.kept_by), n.columns),
+                (SELECT format(' (%s by %s)', string_agg(DISTINCT quote_ident(c.name), ', '),
+                               string_agg(DISTINCT 'trigger ' || quote_ident(t.name), ', '))
+                   FROM ff_internal.update_triggers(b.relid) t
+                  CROSS JOIN LATERAL unnest(t.changes) c(name) WHERE c.name = ANY (b.columns) HAVING count(*) > 0),
+                '; ' || b.besides,
                 CASE WHEN b.kept_alone < 0.99 * b.kept_by
                      THEN format('; without this index alone %s of the updates would be HOT, without %s together %s',
                                  ff_internal.percent(100 * b.won / b.rate), b.together,
