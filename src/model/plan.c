@@ -265,7 +265,7 @@ plan_slots(const Evidence *e, FitPlan *p)
 	double		known = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, rows)).rows;
 	double		left = bound(p->window.updated - known, 0, p->window.updated);
 
-	for (int i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4; i++)
+	for (int i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4 - (e->event.rows > 0); i++)
 	{
 		const EvStatement *v = &e->statement[i];
 		FitSlot    *s;
@@ -276,6 +276,14 @@ plan_slots(const Evidence *e, FitPlan *p)
 		s = add_slot(p, EV_UPDATE, v->rows * (p->window.updated - left) / known);
 		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live);
 		s->indexed = v->sets_indexed;
+	}
+	if (e->event.rows > 0)
+	{
+		FitSlot    *s = add_slot(p, EV_UPDATE, 1);
+
+		s->rows = bound(e->event.rows, 1, p->live);
+		s->indexed = or_else(e->event.sets_indexed, 0);
+		s->once = 1;
 	}
 	for (int i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
 		add_slot(p, EV_UPDATE, left / 2)->shared = 1;
@@ -370,7 +378,8 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
 	/* the replay must have room for the largest transaction that is not scaled */
 	for (int i = 0; i < p->nslots; i++)
-		if (p->slot[i].rows > largest && p->slot[i].rows < FIT_SHARE * p->mean_live)
+		if (p->slot[i].rows > largest && !(p->slot[i].once > 0) &&
+			p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
 	p->rows = bound(p->rows, 1, p->live);
@@ -399,6 +408,10 @@ plan_course(const Evidence *e, FitPlan *p)
 	ticks = p->before;
 	for (int i = 0; i < FIT_SEGMENTS; i++)
 		ticks += p->segment[i];
+	for (int i = 0; i < p->nslots; i++)
+		if (p->slot[i].once > 0)
+			/* what came before the replay is not in it */
+			p->slot[i].once = bound(ticks - e->event_after * p->scale, 0, ticks);
 	p->start_rows = net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
 }
 
