@@ -5,7 +5,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT plan(101);
+SELECT plan(102);
 
 -- ---------------------------------------------------------------------------
 -- Quoting
