@@ -82,6 +82,9 @@ BEGIN
     ELSIF e.intervals IS NULL AND NOT d.idle THEN
         phrase := 'nothing was written yet';
         reason := 'nothing was written to it since its first collection: one more is needed after some writes';
+    ELSIF d.seen_cause = 'no_data' AND e.blocks = 0 AND e.updated < enough THEN
+        phrase := 'empty';
+        reason := 'the table is empty: it is judged once a collection finds rows in it';
     ELSIF d.seen_cause = 'no_data' AND since < enough THEN
         phrase := ff_internal.counted(since, 'update') || ' since it was altered';
         reason := 'too little was seen since its fillfactor or its indexes changed: '
