@@ -1,6 +1,5 @@
--- A call of each function of the extension and of the hub, in public.calls; for a table (:target), its index (:index),
--- and its key in
--- the history (:t).  optional: all arguments may be left out.
+-- A call of each function of the extension and of the hub, in public.calls; for a table (:target), its index
+-- (:index), and its key in the history (:t).  optional: all arguments may be left out.
 
 CREATE TABLE public.calls AS
 SELECT p.oid AS function, format('%s %I.%I(%s)',
