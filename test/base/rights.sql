@@ -21,7 +21,7 @@ CREATE TABLE secret (id int, v int);
 INSERT INTO secret SELECT g, 0 FROM generate_series(1, 1000) g;
 ALTER TABLE secret OWNER TO regress_ff_owner;
 REVOKE ALL ON secret FROM PUBLIC;
-SELECT plan(59);
+SELECT plan(61);
 
 -- ff_grant() gives a reader and a collector all that they need
 SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_reader', 'reader') WITH ORDINALITY x(g, n)),
@@ -173,35 +173,43 @@ SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depen
 	JOIN own_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
 	JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
  WHERE d.deptype = 'e';
-CREATE TABLE stated AS
-SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
-       '{overview,check_role,check_version,refuse,setting,lookback,server}'::name[] AS helps
-  FROM own_function f
-  LEFT JOIN (
+-- who may call what, where it is not the readers, and the functions that check the caller, or help those that do
+CREATE TABLE listed AS
+SELECT unnest(l.names) AS name, l.may, l.of_hub
+  FROM (VALUES
 	-- functions that read pages, and the steps of a collection
-	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,
-		index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,
-		collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,note,note_fit,ff_dismiss,
-		collect_verdicts,collect_settings,is_shared,close_tables,collect_statements,collect_statements_failed,
-		current_epoch,index_keys,counted_since,table_differences,write_changes,write_differences,fits_due,prune,
-		roll_up,read_statements,close_statements,add_statement,is_shared,admit_statements,sum_statements,
-		write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,job_name,check_cron,schedule_job,
-		unschedule_jobs,database_jobs,schedule_databases,ff_rehearsal_result,ff_fleet_add,ff_fleet_remove,ff_import,
-		ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,connect_timeout,check_source,
-		check_export,limits,send,answer,hang_up,store,failed,mine,leave,turn,step,begin,weigh}'::name[]),
-	       '{pg_stat_scan_tables}'::text[]
-	UNION ALL
+	('{
+		add_statement,admit_statements,check_collector,check_cron,close_statements,close_tables,collect,
+		collect_begin,collect_counted,collect_counters,collect_end,collect_fit,collect_horizon,collect_pages,
+		collect_problem,collect_settings,collect_statements,collect_statements_failed,collect_verdicts,
+		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
+		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_keys,index_pages,
+		is_shared,is_skip,job_command,job_name,note,note_fit,pool_bins,pool_lengths,pool_samples,pooled,prune,
+		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,sum_statements,table_differences,
+		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
+		'{pg_stat_scan_tables}'::text[], false),
+	('{
+		answer,begin,check_export,check_source,connect_timeout,dblink,deadline,failed,ff_fleet_add,ff_fleet_refresh,
+		ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,fleet_refresh,hang_up,leave,limits,mine,send,
+		step,store,turn,weigh}',
+		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
-	SELECT unnest('{counted,collect_due,counter_columns,counters_plus,horizon_holders,index_definitions,other_options,'
-		'parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}'::name[]),
-	       '{pg_read_all_stats,pg_stat_scan_tables}'
-	UNION ALL
-	SELECT unnest('{ff_grant,define,refuse_strangers,give_rights}'::name[]), '{}') s(name, may) ON s.name = f.proname;
+	('{counted,collect_due,counter_columns,counters_plus,horizon_holders,index_definitions,other_options,'
+		'parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}',
+		'{pg_read_all_stats,pg_stat_scan_tables}', false),
+	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
+CREATE TABLE helping AS SELECT unnest('{overview,check_role,check_version,refuse,setting,lookback,server}'::name[]) AS name;
+SELECT is_empty(format($$ (SELECT name FROM listed WHERE %L OR NOT of_hub UNION ALL SELECT name FROM helping)
+	EXCEPT SELECT proname FROM own_function $$, :'dblink'), 'each function that is listed exists');
+SELECT is_empty($$ SELECT name FROM listed GROUP BY name HAVING count(*) > 1 $$, 'no function is listed twice');
+CREATE TABLE stated AS
+SELECT f.oid, f.proname, coalesce(l.may, '{pg_read_all_stats}') AS may, h.name IS NOT NULL AS helps
+  FROM own_function f LEFT JOIN listed l ON l.name = f.proname LEFT JOIN helping h ON h.name = f.proname;
 SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f JOIN stated s USING (oid)
 	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END
 		FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
 		WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
-	WHERE CASE WHEN f.proname ^@ 'ff_' OR f.proname = ANY (s.helps) THEN '{PUBLIC}' ELSE s.may END <> g.may $$,
+	WHERE CASE WHEN f.proname ^@ 'ff_' OR s.helps THEN '{PUBLIC}' ELSE s.may END <> g.may $$,
 	'each function is granted to the stated roles: by default to readers, public ones to everybody');
 SELECT is_empty($$
 	SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid)
@@ -247,7 +255,7 @@ SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function 
 SELECT is_empty($$
 	SELECT role, command, outcome FROM rights
 	WHERE NOT may AND outcome <> '42501'
-		AND NOT proname = ANY (SELECT unnest(helps) FROM stated EXCEPT SELECT 'overview') $$,
+		AND NOT proname = ANY (SELECT name FROM helping WHERE name <> 'overview') $$,
 	'a role that may not call a function is refused');
 -- each public function and view tells a role without rights how to get them
 GRANT SELECT ON public.calls TO regress_ff_plain;
