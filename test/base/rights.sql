@@ -183,8 +183,9 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		collect_begin,collect_counted,collect_counters,collect_end,collect_fit,collect_horizon,collect_pages,
 		collect_problem,collect_settings,collect_statements,collect_statements_failed,collect_verdicts,
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
-		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_keys,index_pages,
-		is_shared,is_skip,job_command,job_name,note,note_fit,pool_bins,pool_lengths,pool_samples,pooled,prune,
+		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
+		is_shared,is_skip,job_command,job_name,note,note_fit,
+		observed_sample,observed_texts,pool_bins,pool_lengths,pool_samples,pooled,prune,
 		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
@@ -194,11 +195,13 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		step,store,turn,weigh}',
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
-	('{counted,collect_due,counter_columns,counters_plus,horizon_holders,index_definitions,other_options,'
-		'parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}',
+	('{counted,collect_due,counter_columns,counters_plus,horizon_holders,own_horizon_holders,index_definitions,'
+		'index_shape,own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,'
+		'tracked_settings}',
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
-CREATE TABLE helping AS SELECT unnest('{overview,check_role,check_version,refuse,setting,lookback,server}'::name[]) AS name;
+CREATE TABLE helping AS
+	SELECT unnest('{overview,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
 SELECT is_empty(format($$ (SELECT name FROM listed WHERE %L OR NOT of_hub UNION ALL SELECT name FROM helping)
 	EXCEPT SELECT proname FROM own_function $$, :'dblink'), 'each function that is listed exists');
 SELECT is_empty($$ SELECT name FROM listed GROUP BY name HAVING count(*) > 1 $$, 'no function is listed twice');
@@ -220,9 +223,9 @@ SELECT is_empty($$
 SELECT set_eq($$
 	SELECT f.proname::text FROM own_function f JOIN stated s USING (oid)
 	WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,index_definitions,'
-	'index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,server,setting,'
-	'show_shards,sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
+	'{check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,own_index_definitions,'
+	'index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,own_server,setting,'
+	'show_shards,own_sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
 	'the C functions for readers are the listed ones');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
@@ -291,8 +294,8 @@ SELECT set_eq($$
 	SELECT proname::text FROM rights
 	WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$,
 	'{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,
-		is_skip,ff_sample_index,index_pages,counted,index_definitions,index_keys,rows_kept,read_statements,
-		other_options,horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,
+		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,
+		other_options,own_horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,
 		resolve,shell_quoted,tracked_settings,cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout}'::text[],
