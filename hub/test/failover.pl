@@ -2,6 +2,9 @@
 # standbys, and a promotion.
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../../test/perl";
+use Beside qw(time_passes);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -52,7 +55,8 @@ $node{a}->safe_psql('shop', q(
 		INSERT INTO orders SELECT g, b, 0, repeat('x', 100) FROM generate_series(b * 50 + 1, b * 50 + 50) g; COMMIT;
 		UPDATE orders SET state = 1 WHERE id > b * 50 AND id <= b * 50 + 50 AND id % 2 = 0; COMMIT;
 	END LOOP; END $$;
-	SELECT pg_sleep(3)));
+	SELECT pg_stat_force_next_flush()));
+time_passes($node{a}, 'shop', '3 seconds');
 $node{a}->safe_psql('shop', 'CALL ff_collect()');
 $node{a}->backup('base');
 $node{b}->init_from_backup($node{a}, 'base', has_streaming => 1);

@@ -6,7 +6,7 @@ use warnings;
 use Cwd qw(abs_path);
 use FindBin;
 use lib "$FindBin::Bin/../perl";
-use Beside qw(with_provisional);
+use Beside qw(watched_a_day with_provisional);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -124,11 +124,7 @@ for my $round (1 .. 3)
 	sql('CALL public.work(); SELECT pg_stat_force_next_flush()');
 	sql('CALL ff_collect()');
 }
-# as though watched for a day
-sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
-	WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o
-		WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
-sql('SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE closed_at IS NULL');
+watched_a_day($node, $db);
 my $tables = sql('SELECT count(*) FROM public.made');
 is($tables, 2 * @kinds, 'the tables are there');
 is(sql(q{SELECT string_agg(DISTINCT m.what || ' ' || a.action, ', ')
@@ -287,10 +283,7 @@ SKIP:
 			foreach @printable;
 		sql('CALL ff_collect()');
 	}
-	sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
-		WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o
-			WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
-	sql('SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE closed_at IS NULL');
+	watched_a_day($node, $db);
 	$text = sql('SELECT * FROM ff_script(NULL, true)');
 	is(scalar(() = $text =~ /^\\! pg_repack /mg), scalar @printable, 'pg_repack is to rewrite each');
 	($status, $said) = run_lines('repack.sql', $text);

@@ -3,6 +3,9 @@
 # is not reversed. Between two collections all recorded times move eight hours into the past.
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../perl";
+use Beside qw(time_passes);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -16,29 +19,12 @@ $node->safe_psql('postgres', 'CREATE DATABASE shop');
 
 sub sql { return $node->safe_psql($db, $_[0]); }
 
-# All times in the history except those that the server also knows.
-my $eight_hours_pass = q{
-	DO $$
-	DECLARE t record;
-	BEGIN
-		FOR t IN
-			SELECT format('UPDATE %s SET %s', a.attrelid::regclass,
-				string_agg(format('%1$I = %1$I - interval ''8 hours''', a.attname), ', ')) AS statement
-		           FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-		          WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind = 'r'
-		            AND a.atttypid = 'timestamptz'::regtype AND a.attname !~ '_?reset$'
-		          GROUP BY a.attrelid
-		LOOP
-			EXECUTE t.statement;
-		END LOOP;
-	END $$};
-
 sub eight_hours
 {
 	my ($work) = @_;
 	sql("$work; SELECT pg_stat_force_next_flush()");
 	sql('CALL ff_collect()');
-	sql($eight_hours_pass);
+	time_passes($node, $db, '8 hours');
 	return;
 }
 

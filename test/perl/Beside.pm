@@ -6,7 +6,8 @@ use Exporter 'import';
 use IPC::Run ();
 use PostgreSQL::Test::Utils qw(slurp_file);
 use Time::HiRes qw(sleep);
-our @EXPORT_OK = qw(program_beside psql_beside wake hold close_gate freeze collect_all with_provisional);
+our @EXPORT_OK = qw(program_beside psql_beside wake hold close_gate freeze collect_all time_passes
+	watched_a_day with_provisional);
 
 # program_beside(COMMAND...): start a program. Its output is in {out} and {err}.
 sub program_beside
@@ -37,6 +38,35 @@ sub collect_all
 			WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()))
 	  or die 'sessions of the workload stay';
 	return $node->safe_psql($database, 'CALL ff_collect()');
+}
+
+# time_passes(NODE, DATABASE, INTERVAL): all times in the history, except those that the server also knows, move that far
+# into the past. So intervals can be as long as a test wants, and equally long on a slow machine.
+sub time_passes
+{
+	my ($node, $database, $interval) = @_;
+	return $node->safe_psql($database, qq{
+		SELECT format('UPDATE %s SET %s', a.attrelid::regclass,
+			string_agg(format('%1\$I = %1\$I - interval ''$interval''', a.attname), ', '))
+		  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+		 WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind = 'r'
+		   AND a.atttypid = 'timestamptz'::regtype AND a.attname !~ '_?reset\$'
+		 GROUP BY a.attrelid \\gexec});
+}
+
+# watched_a_day(NODE, DATABASE): as if the first intervals had lasted a day longer.
+sub watched_a_day
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database, q(
+		UPDATE ff_internal.collection SET began_at = began_at - interval '1 day'
+		 WHERE began_at <= (SELECT min(began_at) FROM ff_internal.counter_interval);
+		UPDATE ff_internal.statement_history h SET began_at = began_at - interval '1 day'
+		 WHERE NOT EXISTS (SELECT FROM ff_internal.statement_history o WHERE o.ended_at < h.ended_at);
+		UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
+		 WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o
+		                    WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at);
+		SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE closed_at IS NULL));
 }
 
 # with_provisional(SCRIPT): a script of ff_script() that also makes the changes that are provisional.
