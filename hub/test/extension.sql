@@ -85,7 +85,8 @@ WITH RECURSIVE part(classid, objid) AS (
 SELECT * FROM part;
 SELECT cmp_ok((SELECT count(*) FROM part), '>', 40::bigint, 'the parts of the hub are known');
 SELECT is_empty($$
-	SELECT pg_describe_object(d.classid, d.objid, d.objsubid), pg_describe_object(d.refclassid, d.refobjid, d.refobjsubid)
+	SELECT pg_describe_object(d.classid, d.objid, d.objsubid),
+		pg_describe_object(d.refclassid, d.refobjid, d.refobjsubid)
 	  FROM part p
 	  JOIN pg_depend d ON (d.classid, d.objid) = (p.classid, p.objid)
 	  JOIN pg_depend c ON (c.classid, c.objid) = (d.refclassid, d.refobjid) AND c.deptype = 'e'
