@@ -236,7 +236,9 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	rows = p->mean_live * p->scale * ours;
 	if (!isnan(e->recent_share))
 		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);
-	if (e->recent_share > 0 && e->recent_dead > 0)
+	l->held_from = p->held_from;
+	l->held_until = p->held_until;
+	if (isnan(e->held_until) && e->recent_share > 0 && e->recent_dead > 0)
 	{
 		l->held = e->recent_dead * rows * drawn(PR_HELD, u[G_HELD], 1);
 		l->held_share = bound(e->recent_share, 0, 1);

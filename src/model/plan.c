@@ -412,6 +412,8 @@ plan_course(const Evidence *e, FitPlan *p)
 		if (p->slot[i].once > 0)
 			/* what came before the replay is not in it */
 			p->slot[i].once = bound(ticks - e->event_after * p->scale, 0, ticks);
+	p->held_from = bound(ticks - e->held_from * p->scale, 0, ticks);
+	p->held_until = bound(ticks - e->held_until * p->scale, 0, ticks);
 	p->start_rows = net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
 }
 
