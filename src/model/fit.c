@@ -133,7 +133,7 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
 			c->stride = floor(stride + 0.5);
 		c->rows = floor(p->mean_live * p->scale / c->stride);
 		c->whole = 1;
-		c->pick = TW_SWEEP;
+		c->pick = c->stride > 1 && c->pick <= TW_NEWEST ? TW_ANY : TW_SWEEP;
 	}
 	else if (n * (c->stride > 1 ? c->stride : 1) >= FIT_SHARE * p->mean_live)
 		c->rows = n * p->scale;

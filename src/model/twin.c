@@ -573,6 +573,8 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 	int64_t		span = n * stride;
 	int64_t		id;
 
+	if (c->whole && c->pick != TW_SWEEP)
+		return (t->first_row + stride - 1) / stride * stride;
 	if (c->pick == TW_SWEEP && stride > 1 && t->next_row > t->first_row)
 	{
 		/* at the end of the table, start again one row later */

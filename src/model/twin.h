@@ -56,8 +56,8 @@ typedef struct TwinClass
 	double		skew;			/* exponent of the power law, 1 is Zipf's */
 	double		stride;			/* from one of its rows to the next; 1: neighbours, 0:
 								 * each row is picked by itself */
-	int			whole;			/* takes all rows, or every "stride"-th; "rows" is their
-								 * mean number */
+	int			whole;			/* takes all rows, or every "stride"-th, by TW_SWEEP others each
+								 * time, by TW_ANY the same; "rows" is their mean number */
 	double		indexed;		/* 0..1, share of updates that change an indexed column */
 	int			resizes;		/* its updates change the length of rows */
 	double		once;			/* one transaction at this tick, not counted; 0: again and again */
