@@ -25,7 +25,29 @@ KEPT = ('action', 'recommended_fillfactor', 'needs_rewrite', 'confidence', 'caus
 
 def load(path):
     with lzma.open(path, 'rt') as f:
-        return json.load(f)
+        return [completed(o) for o in json.load(f)]
+
+
+def completed(o):
+    """Adds the inputs that came after it was stored, from the rows of the extension's tables."""
+    o['input'].update(held_once(o['samples'], o['intervals']))
+    return o
+
+
+def held_once(samples, intervals):
+    """Rows updated after the begin and the end of a snapshot that was held once, as history_input()."""
+    seen = []
+    for s in sorted(samples, key=lambda s: s['sampled_at']):
+        before = [i for i in intervals if i['ended_at'] <= s['sampled_at'] and i['updated'] > 0]
+        last = max(before, key=lambda i: i['ended_at'])['updated'] if before else math.inf
+        after = sum(i['updated'] for i in intervals if i['ended_at'] > s['sampled_at'])
+        seen.append((after, (s['recently_dead_rows'] or 0) > last / 2))
+    begins = [k for k in range(1, len(seen)) if seen[k][1] and not seen[k - 1][1]]
+    ends = [k for k in range(1, len(seen)) if seen[k - 1][1] and not seen[k][1]]
+    if len(begins) != 1 or len(ends) != 1 or seen[0][1]:
+        return {}
+    return dict(held_from=(seen[begins[0]][0] + seen[begins[0] - 1][0]) / 2,
+                held_until=(seen[ends[0]][0] + seen[ends[0] - 1][0]) / 2)
 
 
 def save(path, observations):
