@@ -144,9 +144,9 @@ PG_CONFIG ?= pg_config
 # These targets set up what they need, so they work without PG_CONFIG:
 # make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc] [FLEET=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (doc/reference.md,
-# doc/how-it-decides.md), make sanitize, make valgrind, make assertions,
+# doc/how-it-decides.md), make packages, make sanitize, make valgrind, make assertions,
 # make faults-large, make soak [MINUTES=10], make fuzz, make fuzz-long
-SET_UP = test demo check-twin dist reference sanitize valgrind assertions faults-large soak fuzz fuzz-long
+SET_UP = test demo check-twin dist reference packages sanitize valgrind assertions faults-large soak fuzz fuzz-long
 .PHONY: $(SET_UP)
 ifneq ($(filter $(SET_UP),$(MAKECMDGOALS)),)
 test:
@@ -165,6 +165,10 @@ dist:
 
 reference:
 	@PG_CONFIG='$(PG_CONFIG)' test/reference
+
+# the Debian package, built, installed and tried in bare chroots of two suites, about six minutes
+packages:
+	@test/packages $(SUITES)
 
 sanitize:
 	@test/sanitize
