@@ -34,6 +34,11 @@ CREATE FUNCTION ff_internal.sizes(
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
 
+-- When a table was made, by its file; NULL: unknown, or it was rewritten since.
+CREATE FUNCTION ff_internal.born_at(relation oid) RETURNS timestamptz
+LANGUAGE c STRICT VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_born_at';
+
 -- Identifier of the cluster, WAL timeline, and OID of this database.
 CREATE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED

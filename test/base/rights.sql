@@ -163,7 +163,7 @@ SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f 
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
 	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_(internal|hub)\.' $$, 'functions for readers write no history');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,server,setting,show_shards,sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
+	'{born_at,check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,server,setting,show_shards,sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
 	'the C functions for readers are the listed ones');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
