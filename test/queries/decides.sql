@@ -45,7 +45,7 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
                (3, 'wide', 'Do two rows fit on a page? If not, no fillfactor makes a difference.'),
                (4, 'settled', 'Are nearly all recent updates HOT (98 %)? The first update of a full page moves one row to another page; the room of that row
 then serves all later updates. Totals since the last reset hide this; intervals show it.'),
-               (5, 'indexed', 'Did the other updates stay in their page? Then they changed an indexed column, and no fillfactor helps. Look at the index.'),
+               (5, 'indexed', 'Did the other updates stay in their page? Then they changed an indexed column, and no fillfactor makes them HOT. Look at the index. Columns that are set to what they are (`a = a`, the key of `ON CONFLICT`) do not count; those that a trigger assigns do.'),
                (6, 'snapshot', 'Did collections see an old snapshot, and was the HOT share high at other times, or do most old versions wait for that snapshot? Then end the snapshot. More room would also fill up.'),
                (7, 'growth', 'Do updates make rows longer (by 10 % and 8 bytes)? Then the new version needs more room than the old one leaves.'),
                (8, 'batch', 'Does one transaction update many rows of a page (at least three, and a tenth of the page)? All new versions need room at once, before any old version can be pruned.'),
@@ -57,7 +57,7 @@ explain the evidence agree (six of ten are needed). The cause is `read_mostly` i
  ORDER BY v.place;
 
 SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, a.reason)
-  FROM (VALUES (1, 'untouched', 'A table that was not collected or not sampled yet.'),
+  FROM (VALUES (1, 'untouched', 'A table that was not collected or not sampled yet, or whose updates lack room but which is empty whenever it is sampled.'),
                (2, 'blind15', 'Updates were not HOT, and the reason is unknown (PostgreSQL 15, and vacuum removed all old versions).'),
                (3, 'parent', 'A relation without storage, or whose pages are not heap pages.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
@@ -90,6 +90,8 @@ day, unless the gain is clear (five times `min_gain`).
 - **A change must be worth the trouble**: save `fillfactor_advisor.min_worth` (1 %) of the WAL or time that the updates of
   the costliest table cost, or 8 MB of disk; half of that if it was advised before. Partitions are judged together, so not here.
   A fillfactor is raised where a table is hardly updated, whatever that saves.
+- **Less room is for more HOT updates**: it is never advised where fewer than now are predicted. If fewer than 2 % become HOT,
+  five times `fillfactor_advisor.min_gain` must be saved otherwise; half of that if it was advised before.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no change is
   better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than half of `min_gain`.
 - **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten workloads. To give still more room,
