@@ -41,6 +41,8 @@ SQL_PIECES = \
 	sql/base/setting.sql \
 	sql/base/alter.sql \
 	sql/base/grant.sql \
+	sql/base/schema.sql \
+	sql/base/observed.sql \
 	sql/sample/schema.sql \
 	sql/sample/sample.sql \
 	sql/collect/schema.sql \
@@ -72,8 +74,8 @@ SQL_PIECES = \
 	sql/explain/schema.sql \
 	sql/explain/blockers.sql \
 	sql/explain/indexes.sql \
-	sql/apply/script.sql \
 	sql/apply/undo.sql \
+	sql/apply/script.sql \
 	sql/verify/schema.sql \
 	sql/verify/windows.sql \
 	sql/verify/measures.sql \

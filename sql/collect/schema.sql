@@ -82,7 +82,6 @@ CREATE TABLE ff_internal.relation (
     index_oids        oid[],         -- its valid indexes, sorted; NULL: none
     analyzes          bigint NOT NULL, -- analyzes, manual and automatic
     index_definitions text[],        -- CREATE INDEX statements
-    index_keys        bigint[],      -- see index_keys()
     indexed_columns   smallint[],    -- see blocking_columns(); NULL: unknown
     opened_at         timestamptz NOT NULL, -- when it was first seen
     closed_at         timestamptz,   -- when the table was found to be gone; NULL while it exists
