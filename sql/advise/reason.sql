@@ -40,7 +40,7 @@ CREATE FUNCTION ff_internal.statements_hint() RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
                 'the statements seen explain too few of the updates'
-                || CASE WHEN current_setting('pg_stat_statements.track', true) = 'top'
+                || CASE WHEN ff_internal.server_setting('pg_stat_statements.track') = 'top'
                         THEN '; those inside functions are seen with pg_stat_statements.track = all' ELSE '' END);
 
 -- What changes indexed columns where the statements seen explain clearly less than what was not HOT; NULL: they do
