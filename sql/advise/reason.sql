@@ -363,36 +363,23 @@ AS $$
      LIMIT 1
 $$;
 
--- What the rows written put into TOAST, if most of the table is there; NULL: it is not.
+-- What updates put into TOAST, if most of the table is there; NULL: it is not, or they do not. Rows that were inserted
+-- have as many chunks as live ones; the other chunks are of updates.
 CREATE FUNCTION ff_internal.words_of_toast(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT format('. %s of its %s are TOAST, and each row written puts %s there: no fillfactor changes that',
+    SELECT format('. %s of its %s are TOAST, and each update puts %s there: no fillfactor changes that',
                   pg_size_pretty(e.toast_bytes), pg_size_pretty(e.toast_bytes + e.heap_bytes + e.index_bytes),
                   -- a chunk is at most a quarter of a page
-                  pg_size_pretty((2000 * t.chunks / t.rows)::bigint))
+                  pg_size_pretty((2000 * t.chunks / t.updated)::bigint))
       FROM pg_class c
      CROSS JOIN LATERAL (
-           SELECT pg_stat_get_tuples_inserted(c.reltoastrelid) AS chunks,
-                  nullif(pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid), 0) AS rows) t
-     WHERE c.oid = e.relation AND e.toast_bytes > e.heap_bytes + e.index_bytes AND t.chunks >= t.rows
+           SELECT pg_stat_get_tuples_inserted(c.reltoastrelid)
+                  - pg_stat_get_tuples_inserted(c.oid) * pg_stat_get_live_tuples(c.reltoastrelid)
+                    / greatest(1, pg_stat_get_live_tuples(c.oid))::float8 AS chunks,
+                  nullif(pg_stat_get_tuples_updated(c.oid), 0) AS updated) t
+     WHERE c.oid = e.relation AND e.toast_bytes > e.heap_bytes + e.index_bytes AND t.chunks >= t.updated
 $$;
-
--- What the source of a mirror did not tell of a table, and the GRANT that helps, in sentences; NULL: nothing lacks.
-CREATE FUNCTION ff_internal.unread(relation oid) RETURNS text
-LANGUAGE sql STABLE
-RETURN (SELECT string_agg('. ' || m.lack, '')
-          FROM ff_internal.observed o
-         CROSS JOIN LATERAL (
-               SELECT format('The source denied %s', concat_ws(': ', d.what,
-                              replace(d."grant", 'ON the table', 'ON ' || ff_internal.qualified_name(relation))))
-                 FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
-                WHERE d.what !~ '^widths' OR EXISTS (
-                      SELECT FROM ff_internal.observed t
-                       WHERE t.kind = 'table' AND t.id = relation AND t.said->>'width' IS NULL)
-               UNION ALL
-               SELECT 'Not read: ' || u FROM jsonb_array_elements_text(o.said->'unread') u) m(lack)
-         WHERE o.kind = 'server');
 
 -- The reason as a phrase of at most 34 characters, and in sentences.
 CREATE FUNCTION ff_internal.words(

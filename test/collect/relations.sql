@@ -80,16 +80,21 @@ UPDATE newborn SET v = 1;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff_collect();
 SELECT is(ff_internal.born_at('reborn'::regclass), NULL, 'when a rewritten table was made is unknown');
-SELECT is(began_at, (SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at < i.ended_at), 'its first interval begins with the collection before')
+SELECT is(began_at, (SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at < i.ended_at),
+	'its first interval begins with the collection before')
   FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'reborn';
 SELECT CASE WHEN b.born_at IS NULL THEN skip('this file system does not record when a file was made', 2) ELSE
 	is(i.began_at, b.born_at, 'a new table: its first interval begins when it was made') || E'\n' ||
-	is(extract(epoch FROM i.began_at - c.began_at) >= 1.4 AND e.window_s < extract(epoch FROM i.ended_at - c.began_at) - 1.4
-	   AND abs(ff_internal.updates_per_s(e) * extract(epoch FROM i.ended_at - b.born_at) / 1000 - 1) < 0.01, true, 'its rates are of its own time') END
+	is(extract(epoch FROM i.began_at - c.began_at) >= 1.4
+	   AND e.window_s < extract(epoch FROM i.ended_at - c.began_at) - 1.4
+	   AND abs(ff_internal.updates_per_s(e) * extract(epoch FROM i.ended_at - b.born_at) / 1000 - 1) < 0.01,
+	   true, 'its rates are of its own time') END
   FROM ff_internal.evidence('newborn') e JOIN ff_internal.counter_interval i USING (rel_id)
  CROSS JOIN ff_internal.born_at('newborn'::regclass) b(born_at)
  CROSS JOIN LATERAL (SELECT max(c.began_at) AS began_at FROM ff_internal.collection c WHERE c.began_at < i.began_at) c;
-SELECT is(ff_internal.collection_before(i.began_at), (SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at < i.ended_at), 'the model takes the statements since the collection before')
+SELECT is(ff_internal.collection_before(i.began_at),
+	(SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at < i.ended_at),
+	'the model takes the statements since the collection before')
   FROM ff_internal.evidence('newborn') e JOIN ff_internal.counter_interval i USING (rel_id);
 DROP TABLE newborn, reborn;
 CALL ff_collect();
