@@ -147,8 +147,6 @@ DECLARE
                                        ff_internal.rows_per_page(e.fillfactor, d.row_width));
     full_page CONSTANT text := ff_internal.of_recent_updates(e.newpage_share)
                                || ' left their page because it was full';
-    -- the last collection saw a holder
-    held  CONSTANT boolean := EXISTS (SELECT FROM ff_internal.horizon_history h WHERE h.last_seen_at >= e.snapshot_at);
 BEGIN
     CASE d.seen_cause
         WHEN 'too_wide' THEN
@@ -174,10 +172,8 @@ BEGIN
                              ' (' || concat_ws('; ', ff_internal.suspect_indexes(e.relation),
                                                ff_internal.besides_statements(e)) || ')');
         WHEN 'old_snapshot' THEN
-            phrase := CASE WHEN held THEN 'an old snapshot is held' ELSE 'an old snapshot was held' END;
-            reason := e.held_back || CASE WHEN held
-                THEN ': end it first, ff_horizon() names it; more room would only fill up as well'
-                ELSE ', and it has ended: later updates will show what room they need' END;
+            phrase := 'an old snapshot is held';
+            reason := e.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
         WHEN 'batch_update' THEN
             phrase := format('%s rows a page at once', round(e.update_group_rows::numeric));
             reason := format('%s; one transaction updates %s rows of a page together, of the %s that fit it', full_page,
