@@ -213,6 +213,19 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE seen_cause WHEN 'settled' THEN 'pages are pruned less often'
                        ELSE 'the old and the new version of a row share a page more often' END;
 
+-- Why a step that pays, but makes no more updates HOT, is not advised.
+CREATE FUNCTION ff_internal.words_without_hot(
+    e ff_internal.table_evidence, d ff_internal.decision, n ff_internal.step) RETURNS text
+LANGUAGE sql STABLE
+RETURN format('. %s would save %s of its cost, because %s, but ', n.fillfactor,
+              ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(d.seen_cause))
+       || CASE d.because WHEN 'less_hot'
+          THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct),
+                      ff_internal.percent(100 * e.hot_share))
+          ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
+                      ff_internal.percent(ff_internal.setting('min_gain')
+                                          * ff_internal.threshold('CLEAR_GAINS'))) END;
+
 -- Why the step that costs least (ff_curve() marks it) is not the one advised; NULL: it is, or is named already.
 CREATE FUNCTION ff_internal.words_of_best(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
@@ -292,14 +305,7 @@ BEGIN
             THEN ff_internal.until_updated(e, e.since_updated, enough)
             ELSE ff_internal.until_confident(e, d) END;
     ELSIF d.because IN ('less_hot', 'no_hot_gain') THEN
-        RETURN format('. %s would save %s of its cost, because %s, but ', n.fillfactor,
-                      ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(cause))
-               || CASE d.because WHEN 'less_hot'
-                  THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct),
-                              ff_internal.percent(100 * e.hot_share))
-                  ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
-                              ff_internal.percent(ff_internal.setting('min_gain')
-                                                  * ff_internal.threshold('CLEAR_GAINS'))) END;
+        RETURN ff_internal.words_without_hot(e, d, n);
     ELSIF d.because = 'not_worth' THEN
         RETURN format('. %s would save %s of its cost, but that is too little to be worth a change: less than %s of '
                       'what the updates of the costliest table cost (fillfactor_advisor.min_worth), and less than '
