@@ -58,6 +58,11 @@ BEGIN ATOMIC
       LEFT JOIN ff_internal.observed o ON o.kind IN ('table', 'index') AND o.id = relation;
 END;
 
+-- When a table was made, by its file; NULL: unknown, or it was rewritten since.
+CREATE FUNCTION ff_internal.born_at(relation oid) RETURNS timestamptz
+LANGUAGE c STRICT VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_born_at';
+
 CREATE VIEW ff_internal.followed AS
 SELECT r.* FROM ff_internal.relation r
   JOIN ff_internal.server s USING (system_identifier, database_oid) WHERE r.closed_at IS NULL;
