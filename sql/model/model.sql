@@ -146,10 +146,38 @@ AS $$
              GROUP BY i.place ORDER BY i.place) o(seconds, inserted, updated, hot, newpage, deleted, vacuums)
 $$;
 
+-- Rows updated after the begin and after the end of a snapshot that was held once since a time and has ended: most rows
+-- updated in the interval before a sample then still wait in the pages. NULL: none, several, or one is held.
+CREATE FUNCTION ff_internal.held_once(
+    id bigint, since timestamptz, OUT held_from double precision, OUT held_until double precision)
+LANGUAGE sql STABLE
+AS $$
+    WITH seen AS (
+        SELECT p.sampled_at, o.held, lag(p.sampled_at) OVER w AS previous_at, lag(o.held) OVER w AS was_held
+          FROM ff_internal.page_sample p
+         CROSS JOIN LATERAL (SELECT coalesce(2 * p.recently_dead_rows
+                                             > (SELECT i.updated FROM ff_internal.counter_interval i
+                                                 WHERE i.rel_id = id AND i.ended_at <= p.sampled_at AND i.updated > 0
+                                                 ORDER BY i.ended_at DESC LIMIT 1), false) AS held) o
+         WHERE p.rel_id = id AND p.sampled_at >= since
+        WINDOW w AS (ORDER BY p.sampled_at)
+    )
+    SELECT max(o.after) FILTER (WHERE s.held), max(o.after) FILTER (WHERE NOT s.held)
+      FROM seen s
+     -- it began or ended between two samples
+     CROSS JOIN LATERAL (SELECT (coalesce(sum(i.updated), 0)
+                                 + coalesce(sum(i.updated) FILTER (WHERE i.ended_at > s.sampled_at), 0))::float8 / 2
+                           FROM ff_internal.counter_interval i
+                          WHERE i.rel_id = id AND i.ended_at > s.previous_at) o(after)
+     WHERE s.held <> coalesce(s.was_held, false)
+    HAVING count(*) = 2 AND bool_and(s.previous_at IS NOT NULL)
+$$;
+
 -- The parts of model_input that come from the table's history; NULL if unknown. Columns as there.
 CREATE FUNCTION ff_internal.history_input(
     e ff_internal.table_evidence,
     OUT window_xids double precision, OUT recent_share double precision, OUT recent_dead double precision,
+    OUT held_from double precision, OUT held_until double precision,
     OUT filled_at double precision, OUT updated_since double precision, OUT followed double precision,
     OUT sessions double precision)
 LANGUAGE sql STABLE
@@ -163,7 +191,7 @@ AS $$
               JOIN ff_internal.collection l
                 ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
              WHERE f.began_at = e.since_began_at),
-           d.*, f.old_fillfactor, f.updated,
+           d.*, k.*, f.old_fillfactor, f.updated,
            EXISTS (
             SELECT FROM ff_internal.prediction p
               JOIN ff_internal.change c ON c.rel_id = p.rel_id AND c.kind = 'fillfactor' AND c.seen_at > p.made_at
@@ -184,6 +212,7 @@ AS $$
               FROM ff_internal.page_sample p
              CROSS JOIN LATERAL (SELECT coalesce(p.recently_dead_rows, 0) / greatest(1, p.live_rows) AS dead) o
              WHERE p.rel_id = e.rel_id AND p.sampled_at > (SELECT min(i.ended_at) FROM present i)) d
+      LEFT JOIN ff_internal.held_once(e.rel_id, e.since_began_at) k ON true
       LEFT JOIN (
            SELECT c.old_fillfactor, coalesce(sum(i.updated), 0) AS updated
              FROM (SELECT * FROM ff_internal.change o WHERE o.rel_id = e.rel_id AND o.kind = 'fillfactor'

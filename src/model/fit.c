@@ -133,7 +133,7 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
 			c->stride = floor(stride + 0.5);
 		c->rows = floor(p->mean_live * p->scale / c->stride);
 		c->whole = 1;
-		c->pick = TW_SWEEP;
+		c->pick = c->stride > 1 && c->pick <= TW_NEWEST ? TW_ANY : TW_SWEEP;
 	}
 	else if (n * (c->stride > 1 ? c->stride : 1) >= FIT_SHARE * p->mean_live)
 		c->rows = n * p->scale;
@@ -236,7 +236,9 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	rows = p->mean_live * p->scale * ours;
 	if (!isnan(e->recent_share))
 		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);
-	if (e->recent_share > 0 && e->recent_dead > 0)
+	l->held_from = p->held_from;
+	l->held_until = p->held_until;
+	if (isnan(e->held_until) && e->recent_share > 0 && e->recent_dead > 0)
 	{
 		l->held = e->recent_dead * rows * drawn(PR_HELD, u[G_HELD], 1);
 		l->held_share = bound(e->recent_share, 0, 1);

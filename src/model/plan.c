@@ -133,6 +133,12 @@ ff_fit_split(const Evidence *e)
 		moved = cold * e->seen_moved / (e->seen_same_page + e->seen_moved);
 	if (isnan(moved))
 	{
+		/* if all set an indexed column, room helps none of them, wherever they went */
+		if (indexed >= 1)
+		{
+			s.eligible = s.recoverable = 0;
+			s.blocked = 1 - s.hot;
+		}
 		split_kept(indexed, &s);
 		return s;
 	}
@@ -410,8 +416,14 @@ plan_course(const Evidence *e, FitPlan *p)
 		ticks += p->segment[i];
 	for (int i = 0; i < p->nslots; i++)
 		if (p->slot[i].once > 0)
-			/* what came before the replay is not in it */
-			p->slot[i].once = bound(ticks - e->event_after * p->scale, 0, ticks);
+		{
+			p->slot[i].once = ticks - e->event_after * p->scale;
+			/* it came before the replay */
+			if (!(p->slot[i].once > 0))
+				p->slot[i].rate = 0;
+		}
+	p->held_from = bound(ticks - e->held_from * p->scale, 0, ticks);
+	p->held_until = bound(ticks - e->held_until * p->scale, 0, ticks);
 	p->start_rows = net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
 }
 

@@ -72,6 +72,8 @@ typedef struct FitPlan
 	/* the course of a replay, in ticks */
 	double		before;			/* before the window */
 	double		before_set;		/* of these, before the fillfactor was changed */
+	double		held_from;		/* a snapshot is held once; from 0 until 0: none */
+	double		held_until;
 	double		segment[FIT_SEGMENTS];	/* of the window, about equal */
 	double		segment_hot[FIT_SEGMENTS];	/* HOT share observed; NAN: unknown */
 	double		segment_updates[FIT_SEGMENTS];	/* updates observed, in the table */

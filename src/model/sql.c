@@ -206,7 +206,10 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 	appendStringInfoString(t, ", \"classes\": [");
 	for (int i = 0; i < l->nclasses; i++)
 	{
-		appendStringInfoString(t, i > 0 ? ", " : "");
+		/* what happened once is no part of the workload */
+		if (l->class[i].once > 0)
+			continue;
+		appendStringInfoString(t, t->data[t->len - 1] == '[' ? "" : ", ");
 		append_class(t, &l->class[i]);
 	}
 	appendStringInfoString(t, "]}");

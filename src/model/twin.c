@@ -85,13 +85,15 @@ heap_free_space(const TwinPage *p)
 
 /*
  * The horizon: versions made dead by a transaction before it may be pruned.
- * A held snapshot stops it for "held" transactions out of every cycle.
+ * A held snapshot stops it for "held" transactions out of every cycle, or once.
  */
 static inline uint32_t
 horizon(const Twin *t)
 {
 	const TwinWorkload *l = &t->workload;
 
+	if (t->now >= l->held_from && t->now < l->held_until && t->held_xid < t->oldest)
+		return t->held_xid;
 	if (l->held >= 1.0 && l->held_share > 0.0)
 	{
 		double		cycle = l->held / l->held_share;
@@ -571,6 +573,8 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 	int64_t		span = n * stride;
 	int64_t		id;
 
+	if (c->whole && c->pick != TW_SWEEP)
+		return (t->first_row + stride - 1) / stride * stride;
 	if (c->pick == TW_SWEEP && stride > 1 && t->next_row > t->first_row)
 	{
 		/* at the end of the table, start again one row later */
@@ -699,6 +703,8 @@ ff_twin_run(Twin *t, double ticks)
 			ff_twin_check();
 		c = &t->workload.class[next];
 		t->now = t->due[next];
+		if (t->now < t->workload.held_from)
+			t->held_xid = t->xid;
 		transaction(t, next);
 		/* at a random time in each interval, so that times vary but do not drift */
 		t->interval[next] += c->rows / c->rate;
@@ -739,6 +745,7 @@ clamp_workload(TwinWorkload *l)
 		c->skew = bound(c->skew, 0, 2);
 		c->stride = bound(c->stride, 0, TW_ROWS);
 		c->indexed = bound(c->indexed, 0, 1);
+		c->once = bound(c->once, 0, 1e15);
 	}
 	for (int i = 0; i < TW_QUANTILES; i++)
 	{
@@ -749,6 +756,8 @@ clamp_workload(TwinWorkload *l)
 	l->lag = bound(l->lag, 0, 1e9);
 	l->held = bound(l->held, 0, 1e9);
 	l->held_share = bound(l->held_share, 0, 1);
+	l->held_from = bound(l->held_from, 0, 1e15);
+	l->held_until = bound(l->held_until, 0, 1e15);
 	l->vacuum_share = bound(l->vacuum_share, 0, 1e9);
 	l->start_rows = bound(l->start_rows, 0, TW_ROWS);
 }

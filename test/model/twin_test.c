@@ -368,6 +368,46 @@ test_dead(void)
 	ok(twin.npages > pages * 1.5 && twin.count.vacuums == 0, "without vacuum, pages of deleted rows are not reused");
 }
 
+/* What happens once: a pass over all rows, and a snapshot that is held. */
+static void
+test_once(void)
+{
+	TwinWorkload	l = workload_of(136, 290);
+	TwinClass  *pass = add_class(&l, EV_UPDATE, 1e-6, 290, TW_SWEEP);
+	TwinView	v;
+	double		updates;
+
+	l.vacuum_gap = -1;
+	pass->whole = 1;
+	pass->once = 100;
+	ff_twin_start(&twin, &l, 50, 3);
+	ff_twin_run(&twin, 99);
+	ff_twin_look(&twin, &v);
+	ok(v.updated_rows <= 99, "what happens once does not happen before its time");
+	ff_twin_run(&twin, 2);
+	ff_twin_look(&twin, &v);
+	updates = twin.count.updates;
+	ok(v.updated_rows == 290 && near(updates, 101, 1) && twin.count.hot == updates,
+	   "at its time it happens, and is not counted");
+	ff_twin_run(&twin, 3000);
+	ok(near(twin.count.updates - updates, 3000, 2), "it does not happen again");
+
+	/* single updates of 29 rows on a page with room for as many: all HOT unless versions stay */
+	l.nclasses = 1;
+	l.held_from = 1000;
+	l.held_until = 2000;
+	ff_twin_start(&twin, &l, 50, 3);
+	ff_twin_run(&twin, 1000);
+	ok(twin.count.hot == twin.count.updates && twin.ndead < 290, "before a snapshot is held, pages are pruned");
+	ff_twin_count_from_here(&twin);
+	ff_twin_run(&twin, 999);
+	ok(twin.count.moved > 300 && twin.ndead >= 999, "while it is held, all versions stay");
+	ff_twin_run(&twin, 3000);
+	ff_twin_count_from_here(&twin);
+	ff_twin_run(&twin, 1000);
+	ok(twin.count.hot == twin.count.updates && twin.ndead < 999, "afterwards pages are pruned again");
+}
+
 /*
  * Two rows are deleted; the second one is not yet removed by vacuum.  The space of the
  * first is just enough for a new row, in the 32 byte units of the map.
@@ -434,6 +474,7 @@ main(void)
 	test_rates();
 	test_stride();
 	test_dead();
+	test_once();
 	printf("1..%d\n", tests);
 	return failed != 0;
 }
