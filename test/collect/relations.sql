@@ -4,7 +4,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION fillfactor_advisor;
 SET fillfactor_advisor.min_updates = 1;
-SELECT plan(82);
+SELECT plan(84);
 
 -- ---------------------------------------------------------------------------
 -- Relations that are not examined
@@ -27,6 +27,7 @@ INSERT INTO toasted SELECT g, repeat('x', 20000) FROM generate_series(1, 20) g;
 CREATE TYPE a_type AS (id int);
 CREATE UNLOGGED TABLE unlogged AS SELECT 1 AS id;
 CREATE INDEX toasted_id ON toasted (id);
+CREATE INDEX parent_id ON parent (id);
 INSERT INTO leaf SELECT g, 0 FROM generate_series(1, 100) g;
 
 CREATE FUNCTION sample_error(relation regclass) RETURNS text LANGUAGE plpgsql AS
@@ -40,7 +41,7 @@ SELECT is(advice_error(name::regclass), advice, format('ff_advise of %s', what))
 	('other_method', 'a table of another access method', 'none'),
 	('a_matview', 'a materialized view', 'none'), ('unlogged', 'an unlogged table', 'none'),
 	('a_view', 'a view', '42809'), ('a_sequence', 'a sequence', '42809'), ('toasted_id', 'an index', '42809'),
-	('a_type', 'a type', '42809'),
+	('parent_id', 'a partitioned index', '42809'), ('a_type', 'a type', '42809'),
 	('temporary', 'a temporary table', 'none'), ('pg_class', 'a catalog', '42809'),
 	((SELECT reltoastrelid::regclass::text FROM pg_class WHERE relname = 'toasted'), 'a TOAST table',
 		'42809')) v(name, what, advice);
@@ -49,7 +50,7 @@ SELECT is(sample_error(name::regclass), error, format('ff_sample of %s', what)) 
 	('other_method', 'a table of another access method', '42809'),
 	('a_matview', 'a materialized view', 'none'), ('unlogged', 'an unlogged table', 'none'),
 	('a_view', 'a view', '42809'), ('a_sequence', 'a sequence', '42809'), ('toasted_id', 'an index', '42809'),
-	('a_type', 'a type', '42809'),
+	('parent_id', 'a partitioned index', '42809'), ('a_type', 'a type', '42809'),
 	('temporary', 'a temporary table of this session', 'none'), ('pg_class', 'a catalog', 'none'),
 	((SELECT reltoastrelid::regclass::text FROM pg_class WHERE relname = 'toasted'), 'a TOAST table',
 		'none')) v(name, what, error);
