@@ -114,6 +114,9 @@ DATA_built = $(notdir $(EXTENSION:%=%--$(EXTVERSION).sql)) $(UPGRADES)
 SCRIPTS_built  = ff_rehearse
 REHEARSAL_DATA = $(wildcard $(srcdir)/rehearsal/*.sql)
 
+# What a mirror reads of its source, also for psql.
+OBSERVE_DATA   = $(srcdir)/hub/observe.sql
+
 # pg_regress: exact facts, one file per stage.
 REGRESS      = \
 	install \
@@ -250,7 +253,7 @@ uninstall: uninstall-rehearsal
 .PHONY: install-rehearsal uninstall-rehearsal
 install-rehearsal:
 	$(MKDIR_P) '$(DESTDIR)$(datadir)/fillfactor_advisor'
-	$(INSTALL_DATA) $(REHEARSAL_DATA) '$(DESTDIR)$(datadir)/fillfactor_advisor/'
+	$(INSTALL_DATA) $(REHEARSAL_DATA) $(OBSERVE_DATA) '$(DESTDIR)$(datadir)/fillfactor_advisor/'
 uninstall-rehearsal:
-	rm -f $(addprefix '$(DESTDIR)$(datadir)/fillfactor_advisor'/, $(notdir $(REHEARSAL_DATA)))
+	rm -f $(addprefix '$(DESTDIR)$(datadir)/fillfactor_advisor'/, $(notdir $(REHEARSAL_DATA) $(OBSERVE_DATA)))
 endif
