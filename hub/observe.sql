@@ -20,6 +20,7 @@ BEGIN TRANSACTION READ ONLY;
 SET LOCAL search_path = '';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL statement_timeout = '1min';
+SET LOCAL jit = off;
 WITH asked AS MATERIALIZED (
     SELECT a.asked, (a.asked->>'since')::timestamptz AS since, a.asked->>'sizes' IS NULL AS sizes,
            coalesce((a.asked->>'statements')::int, 1000) AS statements
@@ -56,22 +57,23 @@ WITH asked AS MATERIALIZED (
       JOIN pg_class c ON c.oid = i.indexrelid
       JOIN pg_am a ON a.oid = c.relam
 ), part AS (
-    -- xmin tells each change of a catalog's row
-    SELECT r.oid, hashtextextended(concat_ws(',', r.changed, r.nspname), r.oid::bigint) AS digest FROM relation r
+    -- a change of a catalog's row gives it another xmin, so that sums of these tell each change
+    SELECT r.bucket, hashtextextended(concat_ws(',', r.changed, r.nspname), r.oid::bigint) AS digest FROM relation r
     UNION ALL
-    SELECT a.attrelid, hashtextextended(concat_ws(',', a.xmin, a.attnum), 1)
-      FROM pg_attribute a WHERE a.attnum > 0 AND a.attrelid IN (SELECT r.oid FROM relation r)
+    SELECT r.bucket, a.changed FROM relation r CROSS JOIN LATERAL (
+           SELECT sum(a.xmin::text::bigint * (a.attnum + 3)) AS changed
+             FROM pg_attribute a WHERE a.attrelid = r.oid AND a.attnum > 0 OFFSET 0) a
     UNION ALL
-    SELECT i.indrelid, hashtextextended(concat_ws(',', i.indexrelid, i.changed, i.named), 2) FROM indexed i
+    SELECT i.bucket, hashtextextended(concat_ws(',', i.changed, i.named), i.indexrelid::bigint) FROM indexed i
     UNION ALL
-    SELECT i.inhrelid, hashtextextended(concat_ws(',', i.inhparent, i.xmin), 3)
-      FROM pg_inherits i WHERE i.inhrelid IN (SELECT r.oid FROM relation r)
+    SELECT r.bucket, hashtextextended(concat_ws(',', i.inhparent, i.xmin), r.oid::bigint)
+      FROM relation r JOIN pg_inherits i ON i.inhrelid = r.oid
     UNION ALL
-    SELECT t.tgrelid, hashtextextended(concat_ws(',', t.oid, t.xmin), 4)
-      FROM pg_trigger t WHERE t.tgrelid IN (SELECT r.oid FROM relation r)
+    SELECT r.bucket, hashtextextended(concat_ws(',', t.oid, t.xmin), r.oid::bigint)
+      FROM relation r JOIN pg_trigger t ON t.tgrelid = r.oid
 ), shape AS MATERIALIZED (
-    SELECT p.oid::bigint % 1024 AS bucket, concat_ws(' ', sum(p.digest), h.oid, h.identifier) AS digest
-      FROM part p, here h GROUP BY 1, h.oid, h.identifier
+    SELECT p.bucket, concat_ws(' ', sum(p.digest), h.oid, h.identifier) AS digest
+      FROM part p, here h GROUP BY p.bucket, h.oid, h.identifier
 ), counted AS MATERIALIZED (
     SELECT r.oid, r.bucket, pg_stat_get_tuples_inserted(r.oid) AS inserted,
            pg_stat_get_tuples_updated(r.oid) AS updated,
@@ -86,7 +88,7 @@ WITH asked AS MATERIALIZED (
      WHERE r.relkind <> 'p'
 ), counter AS MATERIALIZED (
     SELECT c.bucket, concat_ws(' ', sum(hashtextextended(c::text, 0)), h.oid, h.identifier) AS digest
-      FROM counted c, here h GROUP BY 1, h.oid, h.identifier
+      FROM counted c, here h GROUP BY c.bucket, h.oid, h.identifier
 ), sent_shape AS MATERIALIZED (
     SELECT coalesce(s.bucket, k.key::bigint) AS bucket, s.digest
       FROM shape s
@@ -201,7 +203,7 @@ WITH asked AS MATERIALIZED (
       LEFT JOIN sent_shape s USING (bucket)
 ), reader AS MATERIALIZED (
     -- pg_stat_statements, in whatever schema; preloaded, it has settings
-    SELECT format('%I.pg_stat_statements', n.nspname) AS name, p.proargnames AS columns,
+    SELECT quote_ident(n.nspname) || '.pg_stat_statements' AS name, p.proargnames AS columns,
            CASE WHEN p.oid IS NULL THEN 'pg_stat_statements is not created in this database'
                 WHEN NOT EXISTS (SELECT FROM pg_settings g WHERE g.name = 'pg_stat_statements.max')
                     THEN 'pg_stat_statements is not loaded: add it to shared_preload_libraries'
@@ -292,8 +294,8 @@ WITH asked AS MATERIALIZED (
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO %I', current_user)),
         (h.timeline IS NULL, 'pg_control_checkpoint(), which tells a failover',
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint() TO %I', current_user)),
-        (EXISTS (SELECT FROM relation r JOIN measured USING (bucket)
-                  WHERE r.reltuples > 0 AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')),
+        (EXISTS (SELECT FROM relation r WHERE r.bucket IN (SELECT m.bucket FROM measured m) AND r.reltuples > 0
+                    AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')),
          'widths of columns in pg_stats: the mean length of a row is estimated from relpages and reltuples',
          format('GRANT SELECT ON the table TO %I', current_user))) d(missing, what, "grant") WHERE d.missing
 )
