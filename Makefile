@@ -41,6 +41,8 @@ SQL_PIECES = \
 	sql/base/setting.sql \
 	sql/base/alter.sql \
 	sql/base/grant.sql \
+	sql/base/schema.sql \
+	sql/base/observed.sql \
 	sql/sample/schema.sql \
 	sql/sample/sample.sql \
 	sql/collect/schema.sql \

@@ -40,7 +40,7 @@ CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after t
     END; END LOOP; CALL pg_temp.ff_tell(who, verdict); END $ff$;$text$,
                ff_internal.quoted_text(format('database %s of cluster %s', current_database(), s.system_identifier)),
                quote_literal(ff_internal.unprintable()))
-      FROM ff_internal.server() s);
+      FROM ff_internal.server s);
 
 -- Guard of rewrites: refuses, or returns the statement and one that reports the result.
 CREATE FUNCTION ff_internal.rewrite_guard() RETURNS text
@@ -178,7 +178,7 @@ AS $$
                    JOIN ff_internal.user_table k ON k.relid = c.oid AND k.not_examined IS NULL
                   CROSS JOIN ff_internal.effective_fillfactor(c.reloptions) o(fillfactor)
                   WHERE i.inhparent = p.oid AND o.fillfactor <> f.fillfactor
-                    AND (ff_internal.sizes(c.oid)).heap_bytes = 0
+                    AND EXISTS (SELECT FROM ff_internal.sizes(c.oid) z WHERE z.heap_bytes = 0)
                     AND NOT EXISTS (SELECT FROM pg_partitioned_table d WHERE d.partdefid = c.oid))
       FROM (SELECT DISTINCT ON (p.oid) p.oid, ff_internal.qualified_name(p.oid) AS name, c AS leaf
               FROM unnest(changes) c
@@ -236,7 +236,7 @@ BEGIN
         'database', current_database(), 'client_encoding', pg_client_encoding(),
         'server', (SELECT format('cluster %s (%s), PostgreSQL %s', s.system_identifier, concat_ws(', ',
                               nullif(current_setting('cluster_name'), ''), 'port ' || current_setting('port')),
-                              current_setting('server_version')) FROM ff_internal.server() s),
+                              current_setting('server_version')) FROM ff_internal.server s),
         'asked_for', coalesce(ff_internal.qualified_name(target), 'all tables'),
         'evidence', (SELECT format('%s%s; generated %s by %s', ff_internal.counted(count(*), 'collection'),
                                    ', ' || to_char(min(o.began_at) AT TIME ZONE 'UTC', utc) || ' to '

@@ -1,13 +1,6 @@
 -- Stage undo: the statements that undo a change. A superuser may run them, while other roles may write the history. So
 -- they contain only quoted names and values; the definition of a dropped index is shown in a comment.
 
--- Converts a value and unit of pg_settings to the form for SET: 256 of 8kB is 2048kB.
-CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '^[0-9]{0,9}[A-Za-z]+$'
-            THEN value::numeric * coalesce(substring(unit, '^[0-9]+')::numeric, 1) || ltrim(unit, '0123456789')
-            ELSE value END;
-
 -- Returns the statements that restore a server setting's value, given as in pg_settings: RESET if it is in force
 -- without ALTER SYSTEM, as far as the caller may see. NULL: not in tracked_settings(), or no valid value.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text

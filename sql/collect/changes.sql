@@ -11,7 +11,7 @@ AS $$
 DECLARE
     here record;
 BEGIN
-    SELECT * INTO here FROM ff_internal.server();
+    SELECT * INTO here FROM ff_internal.server;
     RETURN (
         SELECT array_agg(ROW(d.was, d.now, d.counted, d.redefined,
                    -- counters may exceed their old values again after a reset; if none fell, any of these may be the
@@ -101,7 +101,7 @@ AS $$
 $$;
 
 -- Writes changes, baselines and intervals. The first interval of a table created since the previous collection of this
--- epoch counts from zero.
+-- epoch counts from zero; not in a mirror, where the source may have had it before.
 CREATE FUNCTION ff_internal.write_differences(
     differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
 ) RETURNS void
@@ -122,8 +122,8 @@ BEGIN
                changes_since_sample = r.changes_since_sample + x.rows
                    -- a rewrite moves every row
                    + CASE WHEN n.relfilenode = r.relfilenode THEN 0
-                          ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o
-                                          WHERE o.oid = n.relid AND o.reltuples < 1e15), 100) END,
+                          ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM ff_internal.user_table o
+                                          WHERE o.relid = n.relid AND o.reltuples < 1e15), 100) END,
                (%1$s) = ROW((n.counted).*)
           FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n
          CROSS JOIN LATERAL (SELECT c.inserted + c.updated + c.deleted AS rows
@@ -139,7 +139,7 @@ BEGIN
                n.reloptions, n.fillfactor, n.index_oids, n.analyzes, d.index_definitions, d.index_keys,
                d.indexed_columns, $4, $2, $4, (n.counted).inserted + (n.counted).updated + (n.counted).deleted,
                (n.counted).*
-          FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server() s
+          FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server s
          WHERE (d.was).rel_id IS NULL $q$, columns)
       USING differences, epoch, previous, snapshot_at;
 
@@ -153,7 +153,9 @@ BEGIN
          CROSS JOIN LATERAL ff_internal.sizes(r.relid) z
          WHERE (d.redefined AND (d.was).rel_id IS NOT NULL
                 OR (d.counted).inserted + (d.counted).updated + (d.counted).deleted <> 0)
-           AND CASE WHEN (d.was).rel_id IS NULL THEN $3 IS NOT NULL ELSE NOT d.lost END $q$, columns)
+           AND CASE WHEN (d.was).rel_id IS NULL
+                    THEN $3 IS NOT NULL AND (SELECT s.observed IS NULL FROM ff_internal.server s)
+                    ELSE NOT d.lost END $q$, columns)
       USING differences, epoch, previous, snapshot_at;
 END
 $$;

@@ -1,7 +1,8 @@
 -- Stage indexed: the columns whose change keeps an update from being HOT, and how many updates change them.
 
--- Whether updates of a column in such an index may be HOT: BRIN, from PostgreSQL 16 on. NULL: no index access method.
-CREATE FUNCTION ff_internal.summarizing(access_method oid) RETURNS boolean
+-- Whether updates of a column in such an index may be HOT on a server of this version: BRIN, from PostgreSQL 16 on.
+-- NULL: no index access method.
+CREATE FUNCTION ff_internal.summarizing(access_method oid, server_version integer) RETURNS boolean
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_summarizing';
 
@@ -62,8 +63,9 @@ LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     RETURN ARRAY(SELECT DISTINCT k.attnum
-                   FROM pg_class c CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
-                  WHERE c.oid = ANY (indexes) AND NOT ff_internal.summarizing(c.relam)
+                   FROM ff_internal.server s, pg_class c
+                  CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
+                  WHERE c.oid = ANY (indexes) AND NOT ff_internal.summarizing(c.relam, s.server_version)
                   ORDER BY 1);
 END
 $$;
@@ -130,11 +132,14 @@ END;
 -- Columns that have one value in all rows, as ANALYZE saw it: to set them changes nothing. NULL: none.
 CREATE FUNCTION ff_internal.still_columns(relation oid) RETURNS text[]
 LANGUAGE sql STABLE
-RETURN (SELECT array_agg(s.attname::text ORDER BY s.attname)
+RETURN coalesce(
+       (SELECT array_agg(a.name) FROM ff_internal.observed o, jsonb_array_elements_text(o.said->'still') a(name)
+         WHERE o.kind = 'table' AND o.id = relation),
+       (SELECT array_agg(s.attname::text ORDER BY s.attname)
           FROM pg_class c
           JOIN pg_namespace n ON n.oid = c.relnamespace
           JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
-         WHERE c.oid = relation AND (s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1));
+         WHERE c.oid = relation AND (s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1)));
 
 -- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;
 -- without any such statement all are suspects, the primary key only if it is the only one. share: blocked updates that
@@ -146,10 +151,11 @@ RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double p
 LANGUAGE sql STABLE ROWS 10
 AS $$
     WITH indexed AS MATERIALIZED (
-        SELECT i.indexrelid, i.indisprimary, coalesce(ff_internal.summarizing(c.relam), false) AS summarizing,
+        SELECT i.indexrelid, i.indisprimary, coalesce(ff_internal.summarizing(c.relam, s.server_version), false) AS summarizing,
                k.column_name::text AS name, k.role
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
+         CROSS JOIN ff_internal.server s
          CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
          WHERE i.indrelid = relation AND i.indislive
     ), updating AS MATERIALIZED (

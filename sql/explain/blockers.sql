@@ -24,21 +24,26 @@ RETURN coalesce(
         AND (i.indkey::int2[])[0:least(cardinality(c.conkey), i.indnkeyatts) - 1] <@ c.conkey
       ORDER BY c.conname LIMIT 1));
 
+-- Scans of an index since the last reset; in a mirror those of the source's.
+CREATE FUNCTION ff_internal.index_scans(index oid) RETURNS bigint
+LANGUAGE sql STABLE
+RETURN coalesce((SELECT (o.said->>'scans')::bigint FROM ff_internal.observed o WHERE o.kind = 'index' AND o.id = index),
+                pg_stat_get_numscans(index));
+
 -- Time since which an index's counter has every scan; NULL: unknown, or no collection has seen the index yet.
 CREATE FUNCTION ff_internal.scans_counted_since(index oid) RETURNS timestamptz
 LANGUAGE sql STABLE
 AS $$
     SELECT greatest(e.began_at, r.opened_at, f.seen_at,
                     -- resets that no collection has seen yet; resetting one index moves the database's time, too
-                    pg_stat_get_db_stat_reset_time(e.database_oid),
-                    nullif(pg_stat_get_bgwriter_stat_reset_time(), e.cluster_reset),
+                    s.database_reset, nullif(s.cluster_reset, e.cluster_reset),
                     -- an invalid index may have become valid long after it was made
                     (SELECT max(h.seen_at) FROM ff_internal.change h
                       WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
                     (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts))
       FROM (SELECT n.* FROM ff_internal.epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
-      JOIN ff_internal.server() s ON (s.system_identifier, s.timeline) = (e.system_identifier, e.timeline)
-      JOIN pg_database d ON d.oid = e.database_oid AND d.datname = current_database()
+      JOIN ff_internal.server s ON (s.system_identifier, s.timeline, s.database_oid, s.server_version)
+                                   = (e.system_identifier, e.timeline, e.database_oid, e.server_version)
       JOIN pg_index i ON i.indexrelid = index
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND index = ANY (r.index_oids)
            AND (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
@@ -49,8 +54,10 @@ AS $$
             CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric) n(next)
              JOIN ff_internal.collection c
                ON c.next_xid::text::numeric > n.next - mod(n.next + 4294967296.0 - a.xmin::text::numeric, 4294967296.0)
-            WHERE a.attrelid = index AND a.attnum = 1) f(seen_at)
-     WHERE e.server_version = current_setting('server_version_num')::integer AND f.seen_at IS NOT NULL
+            WHERE a.attrelid = index AND a.attnum = 1 AND s.observed IS NULL
+           UNION ALL
+           SELECT r.opened_at WHERE s.observed IS NOT NULL) f(seen_at)
+     WHERE f.seen_at IS NOT NULL
 $$;
 
 -- Returns at most so many indexes that keep a table's updates from being HOT; NULL: all.
@@ -70,7 +77,7 @@ BEGIN ATOMIC
           JOIN pg_index i ON i.indexrelid = x.indexrelid
          CROSS JOIN LATERAL ff_internal.scans_counted_since(x.indexrelid) f(since)
          CROSS JOIN LATERAL ff_internal.index_needed(x.indexrelid) n(needed)
-         CROSS JOIN LATERAL pg_stat_get_numscans(x.indexrelid) s(scans)
+         CROSS JOIN LATERAL ff_internal.index_scans(x.indexrelid) s(scans)
          CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
          WHERE e.not_examined IS NULL AND e.kept_share >= 0.01
     ), placed AS (

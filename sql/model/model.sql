@@ -32,11 +32,11 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT coalesce(o.own ->> 'autovacuum_enabled', 'on')::boolean,
            coalesce(o.own ->> 'autovacuum_vacuum_scale_factor',
-                    current_setting('autovacuum_vacuum_scale_factor'))::double precision,
+                    ff_internal.server_setting('autovacuum_vacuum_scale_factor'))::double precision,
            coalesce(o.own ->> 'autovacuum_vacuum_threshold',
-                    current_setting('autovacuum_vacuum_threshold'))::double precision,
+                    ff_internal.server_setting('autovacuum_vacuum_threshold'))::double precision,
            nullif(coalesce(o.own ->> 'autovacuum_vacuum_max_threshold',
-                           current_setting('autovacuum_vacuum_max_threshold', true))::double precision, -1)
+                           ff_internal.server_setting('autovacuum_vacuum_max_threshold'))::double precision, -1)
       FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
 END;
 
@@ -49,6 +49,8 @@ AS $$
        AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
        AND NOT EXISTS (SELECT 1 FROM pg_trigger g
                         WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
+       AND NOT EXISTS (SELECT 1 FROM ff_internal.observed o
+                        WHERE o.kind = 'table' AND o.id = e.relation AND (o.said->>'alone')::boolean IS NOT TRUE)
        AND NOT EXISTS (SELECT 1 FROM pg_index i
                          JOIN pg_class c ON c.oid = i.indexrelid
                          JOIN pg_am m ON m.oid = c.relam
@@ -74,7 +76,7 @@ AS $$
                CASE WHEN t.how = 'top' AND NOT t.shared AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
-                              OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
+                              OR ff_internal.server_setting('data_checksums') = 'off' AND ff_internal.server_setting('wal_log_hints') = 'off')
                          AND NOT EXISTS (SELECT FROM pg_constraint k
                                            JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
                                           WHERE k.conrelid = e.relation AND k.contype = 'f'
@@ -210,12 +212,12 @@ AS $$
                    e.fillfactor, o.standing, o.prior_updated, o.prior_cost,
                    e.indexes, e.index_bytes, e.ram_bytes,
                    v.scale AS vacuum_scale, v.threshold AS vacuum_threshold, v.most AS vacuum_most,
-                   CASE WHEN v.enabled AND current_setting('autovacuum') = 'on'
-                        THEN extract(epoch FROM current_setting('autovacuum_naptime')::interval)
+                   CASE WHEN v.enabled AND ff_internal.server_setting('autovacuum') = 'on'
+                        THEN extract(epoch FROM ff_internal.server_setting('autovacuum_naptime')::interval)
                         ELSE -1 END AS vacuum_nap_s,
                    coalesce(e.since_index_scans, 0) AS index_scans, coalesce(e.since_seq_scans, 0) AS seq_scans,
                    coalesce(e.since_blocks_fetched, 0) AS blocks_fetched,
-                   extract(epoch FROM current_setting('checkpoint_timeout')::interval) AS checkpoint_s,
+                   extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) AS checkpoint_s,
                    -- a random disk read takes at least 50 (chosen); less means read-ahead or the system's cache
                    (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0) AS read_us
               FROM ff_internal.statement_input(e) t

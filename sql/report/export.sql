@@ -42,7 +42,7 @@ RETURN (
                      FROM pg_stat_user_tables t
                      JOIN pg_statio_user_tables io USING (relid)
                     WHERE t.seq_scan > 0 OR t.idx_scan > 0) END))
-      FROM ff_internal.server() s
+      FROM ff_internal.server s
       JOIN pg_stat_database d ON d.datname = current_database());
 
 CREATE FUNCTION @extschema@.ff_export() RETURNS jsonb

@@ -70,7 +70,7 @@ AS $$
     SELECT ff_internal.checked_table($1);
     WITH own AS (
         -- not by the view followed: its rights would be checked before the caller's
-        SELECT r.rel_id FROM ff_internal.relation r JOIN ff_internal.server() s USING (system_identifier, database_oid)
+        SELECT r.rel_id FROM ff_internal.relation r JOIN ff_internal.server s USING (system_identifier, database_oid)
          WHERE r.relid = $1 AND r.closed_at IS NULL
     )
     SELECT date_trunc('second', h.began_at), h.updates, round(h.hot_pct::numeric, 1), round(h.newpage_pct::numeric, 1),

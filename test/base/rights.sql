@@ -144,7 +144,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
   LEFT JOIN (
 	-- functions that read pages, and the steps of a collection
 	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,note,note_fit,ff_dismiss,collect_verdicts,collect_settings,is_shared,
-		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,counted_since,table_differences,write_changes,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
+		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,counted_since,table_differences,write_changes,write_differences,fits_due,prune,roll_up,read_statements,observed_texts,observed_sample,close_statements,
 		add_statement,is_shared,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
 		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,ff_rehearsal_result,
 		ff_fleet_add,ff_fleet_remove,ff_import,ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,connect_timeout,check_source,check_export,limits,
@@ -152,7 +152,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- functions for both collections and readers
-	SELECT unnest('{counted,collect_due,counter_columns,counters_plus,horizon_holders,index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}'::name[]),
+	SELECT unnest('{counted,collect_due,counter_columns,counters_plus,horizon_holders,own_horizon_holders,index_definitions,own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}'::name[]),
 	       '{pg_read_all_stats,pg_stat_scan_tables}'
 	UNION ALL
 	SELECT unnest('{ff_grant,define,refuse_strangers,give_rights}'::name[]), '{}') s(name, may) ON s.name = f.proname;
@@ -163,7 +163,7 @@ SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f 
 SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
 	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_(internal|hub)\.' $$, 'functions for readers write no history');
 SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,server,setting,show_shards,sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
+	'{check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,own_index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,own_server,setting,show_shards,own_sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
 	'the C functions for readers are the listed ones');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset

@@ -54,7 +54,7 @@ SELECT results_eq(
 	'relations that are not examined have a row and a reason, but no statement');
 SELECT results_eq($$ SELECT relname::text COLLATE "default" FROM ff_internal.relation WHERE sampled_at IS NOT NULL ORDER BY 1 $$,
 	$$ VALUES ('a_matview'), ('leaf'), ('toasted'), ('unlogged') $$, 'a partition, a materialized view and an unlogged table were sampled');
-SELECT is(ff_internal.sizes('unlogged'::regclass)::text, '(8192,0,0,)', 'a table without indexes and TOAST table has size 0 for them');
+SELECT is((SELECT z::text FROM ff_internal.sizes('unlogged'::regclass) z), '(8192,0,0,)', 'a table without indexes and TOAST table has size 0 for them');
 SELECT throws_ok('SELECT * FROM ff_advise(4294967295::oid::regclass)', '42P01', NULL, 'ff_advise of an unknown OID is an error');
 
 -- ---------------------------------------------------------------------------

@@ -51,9 +51,9 @@ CREATE INDEX chi_else ON chi (b, id, a);
 SELECT matches(needed, '^foreign key chi_fk, .* deleted from par$', 'needed: foreign key whose columns come first, in any order') FROM of WHERE relname = 'chi_turned';
 SELECT matches(needed, '^foreign key chi_fk', 'needed: foreign key, some of whose columns come first') FROM of WHERE relname = 'chi_part';
 SELECT is(needed, NULL, 'not needed: another column stands between those of the foreign key') FROM of WHERE relname = 'chi_else';
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin')), :'summarizing'::boolean, 'BRIN is summarizing from PostgreSQL 16 on');
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree')), false, 'B-tree is not summarizing');
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap')), NULL, 'NULL for heap, which is no index method');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin'), current_setting('server_version_num')::integer), :'summarizing'::boolean, 'BRIN is summarizing from PostgreSQL 16 on');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree'), current_setting('server_version_num')::integer), false, 'B-tree is not summarizing');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap'), current_setting('server_version_num')::integer), NULL, 'NULL for heap, which is no index method');
 
 -- before any collection
 SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'before any collection: a reason');

@@ -10,7 +10,7 @@ INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, create
                          inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, sampled_at)
 SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', c.relname, c.relfilenode, c.reloptions, (ff_internal.counters(c.oid)).index_oids, ff_internal.effective_fillfactor(c.reloptions), now() - interval '2 days', (SELECT max(epoch_id) FROM ff_internal.epoch), now(),
        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() - interval '1 second'
-  FROM ff_internal.server() s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
+  FROM ff_internal.server s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
  WHERE d.datname = current_database() AND c.relkind = 'r' AND c.relname ~ '^t\d+$' AND substr(c.relname, 2)::int % 3 > 0;
 
 CREATE TEMP VIEW kind AS

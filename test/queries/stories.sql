@@ -37,7 +37,7 @@ BEGIN
                              inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, analyzes, sampled_at)
     SELECT s.system_identifier, d.oid, c.oid, a.xmin, 'public', name, c.relfilenode, story.fillfactor, now() - interval '2 days', epoch, now(),
            10 * intervals * story.inserted, 10 * intervals * story.updated, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() - interval '1 second'
-      FROM ff_internal.server() s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
+      FROM ff_internal.server s, pg_database d, pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = -1
      WHERE d.datname = current_database() AND c.oid = name::regclass
     RETURNING rel_id INTO id;
     INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated, hot_updated, newpage_updated, deleted,
