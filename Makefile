@@ -102,6 +102,12 @@ HUB_PIECES = \
 	hub/sql/refresh.sql \
 	hub/sql/report.sql \
 	hub/sql/schedule.sql \
+	hub/sql/mirror/schema.sql \
+	hub/sql/mirror/shape.sql \
+	hub/sql/mirror/follow.sql \
+	hub/sql/mirror/answer.sql \
+	hub/sql/mirror/observe.sql \
+	hub/sql/mirror/mirror.sql \
 	hub/sql/rights.sql
 
 # An upgrade from each release: the changes of tables and types since then, and the functions that go or get other
