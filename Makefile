@@ -239,16 +239,19 @@ uninstall: uninstall-monitoring
 uninstall-monitoring:
 	rm -f $(addprefix '$(MONITORING_DIR)'/,$(MONITORING))
 
-$(DATA_built): $(SQL_PIECES) $(HUB_PIECES) $(addsuffix .control, $(EXTENSION)) Makefile $(wildcard sql/updates/*.sql)
+$(DATA_built): $(SQL_PIECES) $(HUB_PIECES) hub/observe.sql $(addsuffix .control, $(EXTENSION)) Makefile $(wildcard sql/updates/*.sql)
 pieces  = $(if $(findstring _hub,$(1)),$(HUB_PIECES),$(SQL_PIECES))
 updates = $(if $(findstring _hub,$(1)),hub/,)sql/updates
+# a line @FILE@ of a piece stands for the statement in hub/FILE
+embed   = awk '/^@[a-z.]*@$$/ { file = "hub/" substr($$0, 2, length($$0) - 2); while ((getline line < file) > 0) { \
+	if (line ~ /^WITH /) on = 1; if (line == "COMMIT;") on = 0; if (on) print line } next } 1'
 $(notdir $(EXTENSION:%=%--$(EXTVERSION).sql)):
-	cat $(call pieces,$@) > $@
+	cat $(call pieces,$@) | $(embed) > $@
 
 $(UPGRADES):
 	{ cat sql/updates/head.sql; \
 	  ls $(call updates,$@)/*--*.sql 2>/dev/null | sort -V | sed -n '/\/$(word 2,$(subst --, ,$@))--/,$$p' | xargs -r cat; \
-	  cat $(filter-out $(MADE_ONCE),$(call pieces,$@)) | \
+	  cat $(filter-out $(MADE_ONCE),$(call pieces,$@)) | $(embed) | \
 	  sed -E 's/^CREATE (FUNCTION|PROCEDURE|AGGREGATE|VIEW) /CREATE OR REPLACE \1 /'; } > $@
 
 # again for each prefix

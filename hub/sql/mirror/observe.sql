@@ -4,9 +4,9 @@
 CREATE FUNCTION ff_hub.observation() RETURNS text
 LANGUAGE sql IMMUTABLE
 AS $function$
-    SELECT $observe$
+    SELECT rtrim($observe$
 @observe.sql@
-$observe$
+$observe$, E'; \n')
 $function$;
 
 -- What the source need not send again.
