@@ -17,7 +17,9 @@ BEGIN
        OR s.vartype IN ('integer', 'real') AND value !~ '^-?[0-9]+([.][0-9]+)?$' THEN
         RETURN NULL;
     END IF;
-    IF s.source = 'default' OR s.sourcefile !~ 'postgresql[.]auto[.]conf$' THEN
+    IF EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'server') THEN
+        beside := false;    -- a mirror does not know
+    ELSIF s.source = 'default' OR s.sourcefile !~ 'postgresql[.]auto[.]conf$' THEN
         beside := value = s.reset_val;
     ELSIF has_table_privilege('pg_file_settings', 'SELECT')
           AND has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN

@@ -148,7 +148,8 @@ BEGIN
            next_xid, busy_ms, blocks_read, read_ms)
     SELECT c.epoch_id, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
            (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at),
-           coalesce(c.track_counts, true), coalesce(c.open_writers, 0), c.own_inserts, c.next_xid, c.busy_ms, c.blocks_read, c.read_ms
+           coalesce(c.track_counts, true), coalesce(c.open_writers, 0), c.own_inserts, c.next_xid, c.busy_ms,
+           c.blocks_read, c.read_ms
     RETURNING collection_id INTO c.collection_id;
     RETURN c.collection_id;
 END

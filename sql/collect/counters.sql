@@ -48,7 +48,9 @@ CREATE FUNCTION ff_internal.sizes(
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
-    SELECT CASE WHEN o.said IS NULL THEN z.heap_bytes ELSE coalesce(o.said->>'heap_bytes', o.said->>'bytes')::bigint END,
+    SELECT CASE WHEN o.said IS NULL THEN z.heap_bytes
+                -- of an index, bytes
+                ELSE coalesce(o.said->>'heap_bytes', o.said->>'bytes')::bigint END,
            CASE WHEN o.said IS NULL THEN z.index_bytes ELSE (o.said->>'index_bytes')::bigint END,
            CASE WHEN o.said IS NULL THEN z.toast_bytes ELSE (o.said->>'toast_bytes')::bigint END, z.fault
       FROM ff_internal.own_sizes(relation) z

@@ -151,7 +151,8 @@ RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double p
 LANGUAGE sql STABLE ROWS 10
 AS $$
     WITH indexed AS MATERIALIZED (
-        SELECT i.indexrelid, i.indisprimary, coalesce(ff_internal.summarizing(c.relam, s.server_version), false) AS summarizing,
+        SELECT i.indexrelid, i.indisprimary,
+               coalesce(ff_internal.summarizing(c.relam, s.server_version), false) AS summarizing,
                k.column_name::text AS name, k.role
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid

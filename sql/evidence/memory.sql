@@ -12,7 +12,7 @@ LANGUAGE sql VOLATILE PARALLEL SAFE
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT v.source, v.bytes, v.source = u.source, v.note
-      FROM (SELECT s.observed IS NOT NULL FROM ff_internal.server s) o(mirror)
+      FROM (SELECT EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'server')) o(mirror)
       -- of this machine, not of the source's
       LEFT JOIN ff_internal.machine_memory() m ON NOT o.mirror
      CROSS JOIN nullif(ff_internal.setting('ram')::bigint, 0) s(mb)
@@ -27,7 +27,8 @@ AS $$
                   ('ram', m.ram, CASE WHEN o.mirror THEN 'unknown of the source: set fillfactor_advisor.ram here'
                                       ELSE 'memory of the machine' END),
                   ('container limit', m.container_limit, m.note),
-                  ('shared_buffers', pg_size_bytes(ff_internal.server_setting('shared_buffers')), 'part of the memory above'),
+                  ('shared_buffers', pg_size_bytes(ff_internal.server_setting('shared_buffers')),
+                   'part of the memory above'),
                   ('effective_cache_size', pg_size_bytes(ff_internal.server_setting('effective_cache_size')),
                    'what the planner is told, not a measurement')) v(source, bytes, note)
 $$;

@@ -252,7 +252,8 @@ AS $$
         SELECT * FROM ff_internal.horizon_holders()
     ), held AS MATERIALIZED (
         SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, h.since) AS since,
-               clock_timestamp() AS until, greatest(n.xids, h.xids) AS xids, n.doing, n.catalog_only, true AS now
+               ff_internal.observed_at() AS until, greatest(n.xids, h.xids) AS xids, n.doing, n.catalog_only,
+               true AS now
           FROM holders n
           LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.horizon_history o
                               WHERE o.holder = n.holder AND (o.since = n.since OR n.since IS NULL)

@@ -54,8 +54,10 @@ AS $$
        AND NOT EXISTS (SELECT 1 FROM pg_index i
                          JOIN pg_class c ON c.oid = i.indexrelid
                          JOIN pg_am m ON m.oid = c.relam
+                         LEFT JOIN ff_internal.observed o ON o.kind = 'index' AND o.id = i.indexrelid
                         WHERE i.indrelid = e.relation AND i.indislive
-                          AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid))
+                          AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid
+                               OR o.said->>'definition' ~ ' WHERE ' OR o.said->>'definition' !~ ' USING btree '))
 $$;
 
 -- The arrays of model_input about statements that wrote a table since its last change: the eight with the most rows.
@@ -76,7 +78,8 @@ AS $$
                CASE WHEN t.how = 'top' AND NOT t.shared AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
-                              OR ff_internal.server_setting('data_checksums') = 'off' AND ff_internal.server_setting('wal_log_hints') = 'off')
+                              OR ff_internal.server_setting('data_checksums') = 'off'
+                                 AND ff_internal.server_setting('wal_log_hints') = 'off')
                          AND NOT EXISTS (SELECT FROM pg_constraint k
                                            JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
                                           WHERE k.conrelid = e.relation AND k.contype = 'f'

@@ -29,9 +29,10 @@ AS $$
             'wal_pct', jsonb_build_array(100 * b.wal_bytes_per_update / nullif(c.wal_bytes_now, 0)),
             'rows_a', jsonb_build_array(w.rows_a), 'rows_b', jsonb_build_array(w.rows_b)),
         -- settings that affect what is measured
-        'settings', (SELECT jsonb_object_agg(n, ff_internal.server_setting(n)) FROM unnest('{server_version,data_checksums,
-            shared_buffers,effective_cache_size,wal_level,wal_compression,full_page_writes,wal_log_hints,
-            max_wal_size,checkpoint_timeout,fsync,synchronous_commit}'::text[]) n))
+        'settings', (SELECT jsonb_object_agg(n, ff_internal.server_setting(n))
+                       FROM unnest('{server_version,data_checksums,shared_buffers,effective_cache_size,wal_level,
+                           wal_compression,full_page_writes,wal_log_hints,max_wal_size,checkpoint_timeout,fsync,
+                           synchronous_commit}'::text[]) n))
       FROM (SELECT (v.evidence).*) e
      CROSS JOIN LATERAL (SELECT (v.decision).*) d
      CROSS JOIN LATERAL (SELECT ((v.fit).choice).*) c

@@ -53,7 +53,14 @@ AS $$
         SELECT 1e8 AS enough_wal, 50 AS images_pct, 600000 AS low_timeout_ms
     )
     SELECT p.*
-      FROM constant k, pg_stat_wal w,
+      FROM constant k,
+           (SELECT l.wal_bytes, l.wal_fpi, l.stats_reset FROM pg_stat_wal l, ff_internal.server v
+             WHERE v.observed IS NULL
+            UNION ALL
+            SELECT coalesce(l.bytes, 0), l.fpi, l.reset
+              FROM ff_internal.server v
+             CROSS JOIN LATERAL jsonb_to_record(v.observed->'wal') l(bytes numeric, fpi bigint, reset timestamptz)
+             WHERE v.observed IS NOT NULL) w,
            (SELECT jsonb_object_agg(s.name, s.reset_val) FROM ff_internal.server_settings s) s(own),
            (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
               FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z

@@ -139,7 +139,7 @@ SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depen
  WHERE d.deptype = 'e';
 CREATE TABLE stated AS
 SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
-       '{overview,check_role,check_version,refuse,setting,lookback,server}'::name[] AS helps
+       '{overview,check_role,check_version,refuse,setting,lookback,own_server}'::name[] AS helps
   FROM own_function f
   LEFT JOIN (
 	-- functions that read pages, and the steps of a collection
@@ -201,7 +201,7 @@ RESET ROLE;
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader and a collector may call all functions granted to them');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor may call all functions for readers');
 -- PostgreSQL 18 sees that sum_statements() of nothing needs no table
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,index_definitions,index_keys,rows_kept,read_statements,other_options,horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,resolve,shell_quoted,tracked_settings,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_keys,rows_kept,other_options,own_horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,resolve,shell_quoted,tracked_settings,
 	cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,
 	store,hang_up,answer,send,mine,limits,leave,dblink,deadline,connect_timeout}'::text[], 'a role that may only sample can call only functions that need no history');
 
