@@ -124,32 +124,31 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     m        ff_hub.mirror;
-    server   jsonb;
+    here     jsonb;
     failures jsonb;
     failed   text[];
 BEGIN
     PERFORM ff_hub.check_observation(said);
-    server := ff_hub.server_said(said->'server');
+    here := ff_hub.server_said(said->'server');
     SELECT * INTO STRICT m FROM ff_hub.mirror;
-    server := server || jsonb_build_object('server', m.server, 'host', address,
-        'timeline', coalesce(server->'timeline', 'null'),
-        'system_identifier', coalesce(server->>'system_identifier',
-            hashtextextended(address, (server->>'database_oid')::bigint)::text),
-        'read_at', CASE WHEN m.server IS NULL THEN server->'read_at' ELSE to_jsonb(clock_timestamp()) END);
-    IF m.identity <> concat_ws(' ', server->>'system_identifier', server->>'database_oid') THEN
+    here := here || jsonb_build_object('server', m.server, 'host', address,
+        'system_identifier', coalesce(here->>'system_identifier',
+            hashtextextended(address, (here->>'database_oid')::bigint)::text),
+        'read_at', CASE WHEN m.server IS NULL THEN here->'read_at' ELSE to_jsonb(clock_timestamp()) END);
+    IF m.identity <> concat_ws(' ', here->>'system_identifier', here->>'database_oid') THEN
         PERFORM ff_hub.renumber(said);
     END IF;
     SELECT coalesce(jsonb_agg(left(ff_internal.plain(f.what), 400)), '[]'), array_agg(f.bucket::text)
       INTO failures, failed FROM ff_hub.follow(said) f;
     UPDATE ff_hub.mirror o
-       SET identity = concat_ws(' ', server->>'system_identifier', server->>'database_oid'),
+       SET identity = concat_ws(' ', here->>'system_identifier', here->>'database_oid'),
            shapes = jsonb_strip_nulls(o.shapes || (said->'shapes')) - coalesce(failed, '{}'),
            counters = jsonb_strip_nulls(o.counters || (said->'counters')) - coalesce(failed, '{}'),
            clock = (said->'server'->>'read_at')::timestamptz;
     PERFORM ff_hub.store_tables(said);
     PERFORM ff_hub.store_activity(said);
     INSERT INTO ff_internal.observed (kind, id, said)
-    VALUES ('server', 0, server || jsonb_build_object('unread', failures))
+    VALUES ('server', 0, here || jsonb_build_object('unread', failures))
     ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said;
 END
 $$;

@@ -31,7 +31,8 @@ AS $$
            SELECT 1, format('mirror of database %I%s, PostgreSQL %s, read at %s: %s, %s', o.said->>'database',
                             ' on ' || (o.said->>'host'), (o.said->>'server_version')::integer / 10000,
                             date_trunc('second', (o.said->>'read_at')::timestamptz),
-                            ff_internal.counted(n.tables, 'table'), ff_internal.counted(n.indexes, 'index'))
+                            ff_internal.counted(n.tables, 'table'),
+                            n.indexes || CASE n.indexes WHEN 1 THEN ' index' ELSE ' indexes' END)
            UNION ALL
            SELECT 2, format('not readable: %s. On the source: %s;', d->>'what', d->>'grant')
              FROM jsonb_array_elements(o.said->'denied') d

@@ -89,7 +89,8 @@ AS $$
     SELECT CASE WHEN n.option IS NULL THEN format('ALTER TABLE %s RESET (%I)', name, o.option[1])
                 ELSE format('ALTER TABLE %s SET (%I = %L)', name, n.option[1], n.option[2]) END
       FROM (SELECT regexp_match(t, '^([a-z_]+)=(.*)$') FROM jsonb_array_elements_text(was->'options') t) o(option)
-      FULL JOIN (SELECT regexp_match(t, '^([a-z_]+)=(.*)$') FROM jsonb_array_elements_text(shape->'options') t) n(option)
+      FULL JOIN (SELECT regexp_match(t, '^([a-z_]+)=(.*)$')
+                   FROM jsonb_array_elements_text(shape->'options') t) n(option)
         ON n.option[1] = o.option[1]
      WHERE o.option IS DISTINCT FROM n.option AND shape->>'kind' <> 'p'
 $$;
