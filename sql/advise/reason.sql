@@ -264,7 +264,8 @@ LANGUAGE sql STABLE
 RETURN (SELECT string_agg('. ' || m.lack, '')
           FROM ff_internal.observed o
          CROSS JOIN LATERAL (
-               SELECT format('The source denied %s', concat_ws(': ', d.what, d."grant"))
+               SELECT format('The source denied %s', concat_ws(': ', d.what,
+                              replace(d."grant", 'ON the table', 'ON ' || ff_internal.qualified_name(relation))))
                  FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
                 WHERE d.what !~ '^widths' OR EXISTS (
                       SELECT FROM ff_internal.observed t

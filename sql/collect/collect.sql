@@ -175,24 +175,33 @@ AS $$
               r.changes_since_sample DESC, r.rel_id
 $$;
 
--- What a mirror knows instead of pages: rows and their mean length (from pg_stats, or as many as pages of this density
--- hold). NULL: not a mirror. Columns as in page_sample; those that only pages show are NULL.
-CREATE FUNCTION ff_internal.observed_sample(relation oid) RETURNS ff_internal.page_sample
+-- What a mirror knows instead of pages: rows and their mean length. NULL: not a mirror. Columns as in page_sample; those
+-- that only pages show are NULL. The length is that of pg_stats, or as many bytes as pages hold for each row when they
+-- are fullest: when they were last counted, now, or in an earlier sample.
+CREATE FUNCTION ff_internal.observed_sample(relation oid, earlier ff_internal.page_sample)
+RETURNS ff_internal.page_sample
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     s ff_internal.page_sample;
 BEGIN
-    SELECT ceil(x.heap_bytes / b.block), 0, 0, 0, x.live, x.dead, x.live * b.block / nullif(x.heap_bytes, 0), w.width
+    SELECT p.blocks, 0, 0, 0, p.live, x.dead, p.live / nullif(p.blocks, 0),
+           coalesce(x.width, least(greatest(24, least(b.block, l.bytes) - 4), earlier.inserted_width))
       INTO s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_rows, s.dead_rows, s.rows_per_page,
            s.inserted_width
       FROM ff_internal.observed o
      CROSS JOIN LATERAL jsonb_to_record(o.said) x(
-           heap_bytes bigint, live float8, dead float8, width float8, relpages float8, reltuples float8)
+           heap_bytes bigint, live float8, dead float8, width float8, relpages float8, reltuples float8,
+           maintained_at timestamptz)
      CROSS JOIN (SELECT current_setting('block_size')::float8) b(block)
-     -- 24: page header; 28: row header and line pointer
-     CROSS JOIN LATERAL (SELECT coalesce(x.width, greatest(28, least(b.block, (b.block - 24) * x.relpages
-                                                                     / nullif(x.reltuples, 0)) - 4))) w(width)
+     CROSS JOIN LATERAL (SELECT coalesce(ceil(x.heap_bytes / b.block), x.relpages)) n(blocks)
+     -- after a reset, live rows are counted from zero until vacuum or analyze counts all
+     CROSS JOIN LATERAL (SELECT n.blocks, CASE WHEN x.maintained_at IS NULL AND x.reltuples > 0
+                                               THEN x.reltuples * n.blocks / nullif(x.relpages, 0)
+                                               ELSE x.live END) p(blocks, live)
+     -- of a row, with its line pointer of 4 bytes
+     CROSS JOIN LATERAL (SELECT b.block * least(p.blocks / nullif(p.live + x.dead, 0),
+                                                x.relpages / CASE WHEN x.reltuples > 0 THEN x.reltuples END)) l(bytes)
      WHERE o.kind = 'table' AND o.id = relation;
     IF s.live_rows > 0 AND s.inserted_width > 0 THEN
         s.inserted_lengths := ARRAY[8 * ceil(s.inserted_width / 8), s.live_rows];
@@ -211,24 +220,28 @@ DECLARE
     earlier    ff_internal.page_sample;
     changed_at timestamptz;
     fault      text;
+    mirrored   boolean;
     began_at   CONSTANT timestamptz := ff_internal.observed_at();
 BEGIN
     SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
     SELECT greatest(c.changed_at, c.samples_from) INTO changed_at FROM ff_internal.last_change c WHERE c.rel_id = id;
     SELECT p.* INTO earlier FROM ff_internal.page_sample p WHERE p.rel_id = id AND p.sampled_at = r.sampled_at;
-    s := ff_internal.observed_sample(r.relid);
-    IF s IS NULL THEN
+    s := ff_internal.observed_sample(r.relid, earlier);
+    mirrored := s.blocks IS NOT NULL;
+    IF NOT mirrored THEN
         s := ff_internal.sample(r.relid);
     END IF;
     s.rel_id := id;
     s.sampled_at := began_at;
     s.rollup := 0;
     s.fillfactor := r.fillfactor;
-    s := ff_internal.pool_samples(s, earlier,
-             -- bounded, because exp() raises an error on underflow
-             exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
-                                / ff_internal.setting('lookback'))),
-             earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
+    IF NOT mirrored THEN
+        s := ff_internal.pool_samples(s, earlier,
+                 -- bounded, because exp() raises an error on underflow
+                 exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
+                                    / ff_internal.setting('lookback'))),
+                 earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
+    END IF;
     INSERT INTO ff_internal.page_sample SELECT s.*;
     UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;
     -- of an index, or the TOAST table

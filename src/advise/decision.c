@@ -97,7 +97,7 @@ cause_of(const DnFacts *f, int is_idle)
 		return "no_data";
 	if (f->recent_hot_updated >= NEARLY_ALL * f->recent_updated)
 		return "settled";
-	if (isnan(f->newpage_share))
+	if (isnan(f->newpage_share) && isnan(f->blocked_share))
 		return "no_data";
 	if ((f->blocked_share >= BLOCKED && lacking < LACKING) ||
 		(f->blocked_share > MOSTLY_BLOCKED * lacking && lacking >= LACKING &&
