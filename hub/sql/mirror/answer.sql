@@ -23,7 +23,23 @@ BEGIN
 END
 $$;
 
--- The row server of the table observed. settings are texts.
+-- The settings that can be values of settings of that name: others could not be read where they are used.
+CREATE FUNCTION ff_hub.settings_said(said jsonb) RETURNS jsonb
+LANGUAGE sql STABLE
+AS $$
+    SELECT coalesce(jsonb_object_agg(k.key, jsonb_build_object('value', v.value, 'unit', v.unit)), '{}')
+      FROM jsonb_each(said) k
+     CROSS JOIN LATERAL jsonb_to_record(k.value) v(value text, unit text)
+      LEFT JOIN pg_settings s ON s.name = k.key
+     WHERE k.key ~ '^[a-z_.]{1,63}$' AND coalesce(v.unit ~ '^[0-9]{0,5}(B|kB|MB|GB|TB|us|ms|s|min|h|d)$', true)
+       AND v.value ~ CASE s.vartype WHEN 'bool' THEN '^(on|off)$'
+                                    WHEN 'integer' THEN '^-?[0-9]{1,10}$'
+                                    WHEN 'real' THEN '^-?[0-9]{1,15}([.][0-9]{1,20})?(e-?[0-9]{1,2})?$'
+                                    WHEN 'enum' THEN '^[a-z0-9_-]{1,63}$'
+                                    ELSE '^[-[:alnum:]_. ()+]{0,63}$' END
+$$;
+
+-- The row server of the table observed.
 CREATE FUNCTION ff_hub.server_said(said jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
@@ -45,10 +61,7 @@ BEGIN
     END IF;
     s.database := ff_internal.plain(s.database);
     SELECT to_jsonb(s) || jsonb_build_object(
-               'settings', (SELECT jsonb_object_agg(left(k.key, 63), jsonb_build_object('value', left(v.value, 1000),
-                                                                                        'unit', left(v.unit, 20)))
-                              FROM jsonb_each(said->'settings') k
-                             CROSS JOIN LATERAL jsonb_to_record(k.value) v(value text, unit text)),
+               'settings', ff_hub.settings_said(said->'settings'),
                'denied', (SELECT coalesce(jsonb_agg(jsonb_build_object('what', left(ff_internal.plain(d.what), 200),
                                      'grant', left(ff_internal.plain(d."grant"), 200))), '[]')
                             FROM jsonb_to_recordset(said->'denied') d(what text, "grant" text)))
