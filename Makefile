@@ -74,8 +74,8 @@ SQL_PIECES = \
 	sql/explain/schema.sql \
 	sql/explain/blockers.sql \
 	sql/explain/indexes.sql \
-	sql/apply/script.sql \
 	sql/apply/undo.sql \
+	sql/apply/script.sql \
 	sql/verify/schema.sql \
 	sql/verify/windows.sql \
 	sql/verify/measures.sql \

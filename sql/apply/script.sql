@@ -16,7 +16,7 @@ DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := (SE
 CREATE OR REPLACE FUNCTION pg_temp.ff_state(who text[], before text[], after text[]) RETURNS text LANGUAGE sql
 SET search_path = pg_catalog, pg_temp AS $ff$ SELECT coalesce((SELECT CASE
         WHEN c.reloptions IS NOT DISTINCT FROM after THEN 'unchanged: already in force'
-        WHEN c.reloptions IS DISTINCT FROM before THEN format('refused: its options are %%s, the advice was for %%s',
+        WHEN c.reloptions IS DISTINCT FROM before THEN format('refused: its options are %%s, expected were %%s',
             coalesce(c.reloptions::text, 'none'), coalesce(before::text, 'none')) ELSE '' END
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_index i ON i.indexrelid = c.oid
      WHERE (n.nspname, c.relname, concat_ws(' ', coalesce(i.indrelid, c.oid), i.indkey)) = (who[1], who[2], who[3])),
@@ -156,14 +156,14 @@ RETURN (
            SELECT ARRAY[n.nspname, c.relname, concat_ws(' ', coalesce((o.said->>'oid')::oid, max(x.indrelid), c.oid),
                                                         max(x.indkey::text))]
              FROM pg_index x WHERE x.indexrelid = c.oid) i(who)
-      -- a rebuild changes no option
-      LEFT JOIN LATERAL (
-           SELECT ARRAY['fillfactor=' || (facts->>'recommended_fillfactor')]) w(option) ON facts->>'action' <> 'rebuild'
      CROSS JOIN LATERAL (
-           SELECT CASE WHEN w.option IS NULL THEN c.reloptions
-                       ELSE ff_internal.options_after(c.reloptions, w.option) END) a(options)
+           -- a rebuild changes no option
+           SELECT CASE facts->>'action' WHEN 'rebuild' THEN c.reloptions
+                       WHEN 'undo' THEN ff_internal.text_array(facts->'options_after')::text[]
+                       ELSE ff_internal.options_after(c.reloptions, ARRAY[
+                            'fillfactor=' || (facts->>'recommended_fillfactor')]) END) a(options)
      CROSS JOIN LATERAL (
-           SELECT ff_internal.alter_options(c.oid, w.option),
+           SELECT ff_internal.restore_options(c.oid, a.options, c.reloptions),
                   ff_internal.restore_options(c.oid, c.reloptions, a.options)) s(change, undo)
       LEFT JOIN LATERAL (
            SELECT 'CALL pg_temp.ff_change(' || string_agg(ff_internal.quoted_text(x.argument), ', ' ORDER BY x.n)
@@ -215,8 +215,8 @@ RETURN (
       LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
       LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
 
--- Everything that ff_script() and ff_script_json() return.
-CREATE FUNCTION ff_internal.plan(target regclass, top integer) RETURNS jsonb
+-- Everything that ff_script() and ff_script_json() return. undo: the way back of changes instead of new ones.
+CREATE FUNCTION ff_internal.plan(target regclass, top integer, undo boolean DEFAULT false) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -234,11 +234,15 @@ BEGIN
         PERFORM ff_internal.checked_table(target);
     END IF;
     SELECT * INTO here FROM ff_internal.server;
-    advised := ARRAY(SELECT ff_internal.plan_advice(target));
+    IF undo THEN
+        advised := ARRAY(SELECT ff_internal.plan_undo(target));
+    ELSE
+        advised := ARRAY(SELECT ff_internal.plan_advice(target));
+    END IF;
     changes := ARRAY(SELECT c FROM unnest(advised[:coalesce(top, cardinality(advised))]) a, ff_internal.plan_change(a) c
                       WHERE c IS NOT NULL);
     WITH t AS MATERIALIZED (
-        SELECT * FROM ff_internal.plan_templates(changes)
+        SELECT * FROM ff_internal.plan_templates(changes) WHERE NOT undo
     )
     SELECT coalesce(jsonb_agg(t.template), '[]'),
            -- if one partition was requested, change no others
@@ -250,6 +254,7 @@ BEGIN
         'generator', (SELECT e.extname || ' ' || e.extversion
                         FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'),
         'database', here.database, 'host', here.observed->>'host', 'client_encoding', pg_client_encoding(),
+        'undo', undo,
         'server', format('cluster %s (%s), PostgreSQL %s', here.system_identifier, concat_ws(', ',
                       nullif(ff_internal.server_setting('cluster_name'), ''), here.observed->>'host',
                       'port ' || ff_internal.server_setting('port')), ff_internal.server_setting('server_version')),
@@ -296,12 +301,16 @@ AS $$
      CROSS JOIN ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
                ELSE 'dbname=''' || regexp_replace(db, E'([''\\\\])', E'\\\\\\1', 'g') || '''' END) target
      CROSS JOIN unnest(ARRAY[
-           format('%s: changes for %s, to be read before they are run', p->>'generator', p->>'asked_for'),
-           CASE WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
+           format('%s: %s for %s, to be read before they are run', p->>'generator',
+                  CASE WHEN (p->>'undo')::boolean THEN 'the way back of changes' ELSE 'changes' END, p->>'asked_for'),
+           CASE WHEN t.changes = 0 AND (p->>'undo')::boolean
+                THEN 'No change of a fillfactor is left to be taken back. ff_history() has those of a table.'
+                WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
                 ELSE format('brings:    %s%s: %s', ff_internal.counted(t.changes, 'change'),
                          CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
                               ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
-                         ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change, t.rewrite_seconds))
+                         coalesce(nullif(ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change,
+                                                            t.rewrite_seconds), ''), 'the fillfactors from before'))
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
@@ -422,17 +431,20 @@ END
 $$;
 
 CREATE FUNCTION @extschema@.ff_script(
-    relation regclass DEFAULT NULL, rewrite boolean DEFAULT false, top integer DEFAULT NULL) RETURNS SETOF text
+    relation regclass DEFAULT NULL, rewrite boolean DEFAULT false, top integer DEFAULT NULL,
+    undo boolean DEFAULT false) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 100
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.script(ff_internal.plan(relation, top), coalesce(rewrite, false))
+    SELECT ff_internal.script(ff_internal.plan(relation, top, coalesce(undo, false)), coalesce(rewrite, false))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer) IS
+COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer, boolean) IS
 'The advice for one table, the partitions of one, or all, as lines of a psql script, in the order of ff_advice. Write '
 'them to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v undo=on it undoes everything.
 relation: the table; NULL: all. rewrite: also runs the rewrites that apply a change to old pages; otherwise the script '
-'only says where one pays. top: at most this many changes; NULL: all.
+'only says where one pays. top: at most this many changes; NULL: all. undo: instead of advice, the way back from the '
+'history: each table''s last change of fillfactor, if it was as advised, newest first; with a relation, also if it was '
+'not. It leaves old pages as they are, and the fillfactors of indexes, which the history does not have.
 Its guard refuses another database or server, a standby and an open transaction. Each change is a comment (what, why, '
 'benefit) and one call. The call does nothing if the option is already set, refuses with a warning if name or options '
 'differ from those of the advice, and stops waiting for the lock after 5 tries of 2 s. Changes that were observed for '

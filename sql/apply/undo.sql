@@ -41,13 +41,6 @@ BEGIN
 END
 $$;
 
--- An index definition without its name and storage options.
-CREATE FUNCTION ff_internal.index_shape(definition text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN definition LIKE 'CREATE UNIQUE %' THEN 'UNIQUE' ELSE '' END
-       || coalesce(regexp_replace(substring(definition FROM ' USING .*'),
-                                  ' WITH [(](, |[a-z_]+=(''[^'']*''|[a-z0-9_]+))*[)]', ''), definition);
-
 -- The storage options in an index definition, as in pg_class.reloptions; NULL: none.
 CREATE FUNCTION ff_internal.index_options(definition text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -96,3 +89,37 @@ RETURN (
       JOIN ff_internal.followed r USING (rel_id)
       JOIN pg_class t ON t.oid = r.relid AND t.relkind IN ('r', 'm')
      WHERE c.change_id = id);
+
+-- The way back of the last change of each table's fillfactor, newest first: of those made as advised, or of the change
+-- of a table that was asked for (or of its partitions), whoever made it. Options that others changed since stay.
+CREATE FUNCTION ff_internal.plan_undo(target regclass) RETURNS SETOF jsonb
+LANGUAGE sql STABLE ROWS 100
+AS $$
+    SELECT jsonb_build_object('oid', u.relid::oid, 'action', 'undo',
+               'fillfactor', u.new_fillfactor, 'recommended_fillfactor', u.old_fillfactor, 'provisional', false,
+               'options_after', CASE
+                    WHEN ff_internal.other_options(u.reloptions)
+                         IS NOT DISTINCT FROM ff_internal.other_options(u.old_options) THEN to_jsonb(u.old_options)
+                    ELSE to_jsonb(nullif(ARRAY(SELECT o FROM unnest(u.reloptions) o WHERE NOT o ^@ 'fillfactor=')
+                                         || ARRAY(SELECT o FROM unnest(u.old_options) o WHERE o ^@ 'fillfactor='),
+                                         '{}')) END,
+               'rewrite', '{"wanted": false}'::jsonb,
+               'reason', concat_ws(', ', format('%s -> %s, seen %s', u.old_fillfactor, u.new_fillfactor,
+                                               ff_internal.minute(u.seen_at)),
+                                   CASE WHEN u.made_at IS NULL THEN 'not advised' ELSE 'as advised' END, u.verdict))
+      FROM (SELECT DISTINCT ON (c.rel_id) c.*, r.relid, p.made_at, p.verdict, k.reloptions
+              FROM ff_internal.change c
+              JOIN ff_internal.followed r USING (rel_id)
+              JOIN pg_class k ON k.oid = r.relid
+              LEFT JOIN LATERAL (SELECT p.made_at, p.verdict FROM ff_internal.prediction p
+                                  WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at
+                                    AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor)
+                                  ORDER BY p.made_at DESC LIMIT 1) p ON true
+             WHERE c.kind = 'fillfactor' AND (target IS NULL OR r.relid IN (
+                       SELECT target UNION ALL SELECT t.relid FROM pg_partition_tree(target) t))
+             ORDER BY c.rel_id, c.seen_at DESC) u
+     -- not if it was changed again since
+     WHERE u.new_fillfactor = ff_internal.effective_fillfactor(u.reloptions)
+       AND (target IS NOT NULL OR u.made_at IS NOT NULL)
+     ORDER BY u.seen_at DESC, u.rel_id
+$$;

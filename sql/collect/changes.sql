@@ -43,10 +43,10 @@ BEGIN
                                 IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids)
                                 AS redefined) f) d
          CROSS JOIN LATERAL (
-               SELECT (d.was).index_definitions, (d.was).index_keys, (d.was).indexed_columns WHERE NOT d.reread
+               SELECT (d.was).index_definitions, (d.was).indexed_columns WHERE NOT d.reread
                UNION ALL
                SELECT ff_internal.index_definitions((d.now).relid, (d.now).index_oids),
-                      ff_internal.index_keys((d.now).index_oids), ff_internal.blocking_columns((d.now).index_oids)
+                      ff_internal.blocking_columns((d.now).index_oids)
                 WHERE d.reread) x
          WHERE d.changed OR d.fell OR d.reread OR d.new_epoch);
 END
@@ -78,20 +78,22 @@ AS $$
      -- indexes dropped and created, except those replaced by an equal one
      CROSS JOIN LATERAL (
            WITH one_sided AS (
-               SELECT o.*, row_number() OVER (PARTITION BY o.gone, o.key ORDER BY o.id) AS place
-                 FROM (SELECT i.*, true
-                         FROM unnest(w.index_oids, w.index_definitions, w.index_keys) i(id, definition, key)
+               SELECT o.*, row_number() OVER (PARTITION BY o.gone, o.shape ORDER BY o.id) AS place
+                 FROM (SELECT i.*, ff_internal.index_shape(i.definition), true
+                         FROM unnest(w.index_oids, w.index_definitions) i(id, definition)
                         WHERE i.id <> ALL (coalesce(n.index_oids, '{}'))
                         UNION ALL
-                       SELECT i.*, false
-                         FROM unnest(n.index_oids, d.index_definitions, d.index_keys) i(id, definition, key)
-                        WHERE i.id <> ALL (coalesce(w.index_oids, '{}'))) o(id, definition, key, gone)
+                       SELECT i.*, ff_internal.index_shape(i.definition), false
+                         FROM unnest(n.index_oids, d.index_definitions) i(id, definition)
+                        WHERE i.id <> ALL (coalesce(w.index_oids, '{}'))) o(id, definition, shape, gone)
            )
            SELECT array_agg(a.definition ORDER BY a.id, a.definition) FILTER (WHERE a.gone) AS dropped,
                   array_agg(a.definition ORDER BY a.id) FILTER (WHERE NOT a.gone) AS created
              FROM one_sided a
             WHERE NOT EXISTS (SELECT FROM one_sided b
-                               WHERE b.gone <> a.gone AND (b.key, b.place) = (a.key, a.place))) x
+                               WHERE b.gone <> a.gone AND b.place = a.place
+                                 -- '': the index is locked, and perhaps the same
+                                 AND (b.shape = a.shape OR '' IN (a.shape, b.shape)))) x
      CROSS JOIN LATERAL (VALUES
            ('fillfactor', n.fillfactor <> w.fillfactor),
            ('options', ff_internal.other_options(n.reloptions)
@@ -118,7 +120,7 @@ BEGIN
                    ROW(n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode, n.reloptions, n.fillfactor,
                        n.index_oids, n.analyzes),
                epoch_id = $2, seen_at = $4, index_definitions = d.index_definitions,
-               index_keys = d.index_keys, indexed_columns = d.indexed_columns,
+               indexed_columns = d.indexed_columns,
                changes_since_sample = r.changes_since_sample + x.rows
                    -- a rewrite moves every row
                    + CASE WHEN n.relfilenode = r.relfilenode THEN 0
@@ -133,11 +135,11 @@ BEGIN
 
     EXECUTE format($q$
         INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, created_xid, nspname, relname,
-               relfilenode, reloptions, fillfactor, index_oids, analyzes, index_definitions, index_keys,
-               indexed_columns, opened_at, epoch_id, seen_at, changes_since_sample, %1$s)
+               relfilenode, reloptions, fillfactor, index_oids, analyzes, index_definitions, indexed_columns,
+               opened_at, epoch_id, seen_at, changes_since_sample, %1$s)
         SELECT s.system_identifier, s.database_oid, n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode,
-               n.reloptions, n.fillfactor, n.index_oids, n.analyzes, d.index_definitions, d.index_keys,
-               d.indexed_columns, $4, $2, $4, (n.counted).inserted + (n.counted).updated + (n.counted).deleted,
+               n.reloptions, n.fillfactor, n.index_oids, n.analyzes, d.index_definitions, d.indexed_columns,
+               $4, $2, $4, (n.counted).inserted + (n.counted).updated + (n.counted).deleted,
                (n.counted).*
           FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server s
          WHERE (d.was).rel_id IS NULL $q$, columns)

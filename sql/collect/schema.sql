@@ -82,7 +82,6 @@ CREATE TABLE ff_internal.relation (
     index_oids        oid[],         -- its valid indexes, sorted; NULL: none
     analyzes          bigint NOT NULL, -- analyzes, manual and automatic
     index_definitions text[],        -- CREATE INDEX statements
-    index_keys        bigint[],      -- see index_keys()
     indexed_columns   smallint[],    -- see blocking_columns(); NULL: unknown
     opened_at         timestamptz NOT NULL, -- when it was first seen
     closed_at         timestamptz,   -- when the table was found to be gone; NULL while it exists
@@ -225,7 +224,7 @@ CREATE TABLE ff_internal.statement_target (
     relation_name text NOT NULL,     -- as written
     relid         oid,               -- the table; NULL: see reason
     rel_id        bigint,            -- key in relation; NULL for a partitioned table
-    columns       text[],            -- columns that an UPDATE sets, as written
+    columns       text[],            -- columns that an UPDATE changes, as written; not those set to what they are
     shared        boolean NOT NULL DEFAULT false, -- counts for each table of that name: all have these columns
     reason        text,              -- why the table is unknown
     PRIMARY KEY (statement_id, "position"),

@@ -442,7 +442,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
 'The statements that write a table, over fillfactor_advisor.lookback, one row per table and command. relation: NULL '
 'if unknown or one of several, see reason. how: position in the statement (top, on_conflict, merge, cte). '
-'columns: those an UPDATE sets. rows: NULL for the targets of WITH queries, whose rows are not counted. mean_ms, '
-'stddev_ms: execution time, milliseconds. blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. '
-'statement_id: key of its history. queryid: as in pg_stat_statements. query: the first 4000 characters. reason: why '
-'the table is unknown, or, in a separate row, why statements are missing.';
+'columns: those an UPDATE sets, without a = a, and without a = EXCLUDED.a after ON CONFLICT (a). rows: NULL for the '
+'targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution time, milliseconds. '
+'blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. statement_id: key of its history. queryid: '
+'as in pg_stat_statements. query: the first 4000 characters. reason: why the table is unknown, or, in '
+'a separate row, why statements are missing.';

@@ -178,8 +178,17 @@ static void
 make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 {
 	*c = (TwinClass) {
-		.command = s->command,.rate = s->rate,.calls = 1,.stride = 1
+		.command = s->command,.rate = s->rate,.calls = 1,.stride = 1,.once = s->once
 	};
+	if (s->once > 0)
+	{
+		c->pick = TW_SWEEP;
+		c->whole = s->rows >= WHOLE * p->mean_live;
+		c->rows = bound((c->whole ? p->mean_live : s->rows) * p->scale, 1, p->rows);
+		c->indexed = s->indexed;
+		c->resizes = p->resizes;
+		return;
+	}
 	if (s->command == EV_UPDATE)
 	{
 		make_update(p, s, u, c);
@@ -364,7 +373,7 @@ chance_of(const TwinWorkload *l)
 	Chance		c = {1, 1, 0};
 
 	for (int i = 0; i < l->nclasses; i++)
-		if (l->class[i].command == EV_UPDATE && l->class[i].rows > c.rows)
+		if (l->class[i].command == EV_UPDATE && l->class[i].rows > c.rows && !l->class[i].once)
 		{
 			c.rows = l->class[i].rows;
 			c.mix = l->class[i].rate * (1 - bound(l->class[i].rate, 0, 1));

@@ -39,6 +39,7 @@ typedef struct FitSlot
 	double		rows;			/* rows a call; NAN: unknown */
 	double		indexed;		/* 0..1; NAN: unknown */
 	int			shared;			/* one of two that share the updates no statement explains */
+	double		once;			/* happens once, at this tick; 0: again and again */
 } FitSlot;
 
 /* What is known of a table. */

@@ -332,12 +332,12 @@ update_row(Twin *t, TwinRow *r, const TwinClass *c)
 	int			hot = 0;
 
 	visit(t, r->page);
-	t->count.updates++;
+	t->count.updates += !c->once;
 	if (len <= heap_free_space(p))
 	{
 		hot = c->indexed <= 0.0 || (c->indexed < 1.0 && random_unit(&t->rng) >= c->indexed);
-		t->count.hot += hot;
-		t->count.blocked += !hot;
+		t->count.hot += hot && !c->once;
+		t->count.blocked += !hot && !c->once;
 	}
 	else
 	{
@@ -346,8 +346,8 @@ update_row(Twin *t, TwinRow *r, const TwinClass *c)
 		if (page < 0)
 			return;
 		touch(t, p);
-		t->count.moved++;
-		t->count.update_bytes += len;
+		t->count.moved += !c->once;
+		t->count.update_bytes += c->once ? 0 : len;
 	}
 	add_version(t, &t->page[page], len);
 	add_dead(t, p, r->len, r->heaponly, !hot);
@@ -702,7 +702,8 @@ ff_twin_run(Twin *t, double ticks)
 		transaction(t, next);
 		/* at a random time in each interval, so that times vary but do not drift */
 		t->interval[next] += c->rows / c->rate;
-		t->due[next] = t->interval[next] + c->rows / c->rate * random_unit(&t->rng);
+		t->due[next] = c->once ? INFINITY :
+			t->interval[next] + c->rows / c->rate * random_unit(&t->rng);
 		autovacuum(t);
 	}
 }
@@ -718,7 +719,7 @@ prepare_classes(Twin *t)
 		int			turns = turns_of(t, c, &share);
 		int64_t		span = (int64_t) (c->rows * (c->stride > 1 ? c->stride : 1));
 
-		t->due[i] = c->rows / c->rate * random_unit(&t->rng);
+		t->due[i] = c->once ? c->once : c->rows / c->rate * random_unit(&t->rng);
 		for (int k = 0; k < turns; k++)
 			t->turn[i][k] = t->next_row - turn_delay(c, k, turns, span);
 	}

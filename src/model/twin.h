@@ -60,6 +60,7 @@ typedef struct TwinClass
 								 * mean number */
 	double		indexed;		/* 0..1, share of updates that change an indexed column */
 	int			resizes;		/* its updates change the length of rows */
+	double		once;			/* one transaction at this tick, not counted; 0: again and again */
 } TwinClass;
 
 typedef struct TwinWorkload

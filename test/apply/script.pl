@@ -5,7 +5,7 @@ use warnings;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 76;
+use Test::More tests => 82;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -207,7 +207,7 @@ my $took = time - $began;
 is($status, 3, 'after changes: the script ends with an error');
 like($said, qr/WARNING:  public\.renamed: refused: renamed to public\.renamed_now/, 'renamed: refused');
 like($said, qr/WARNING:  public\.dropped: refused: it is gone/, 'dropped and created again: refused');
-like($said, qr/WARNING:  public\.changed: refused: its options are \{autovacuum_enabled=off\}, the advice was for none/, 'other options: refused');
+like($said, qr/WARNING:  public\.changed: refused: its options are \{autovacuum_enabled=off\}, expected were none/, 'other options: refused');
 like($said, qr/WARNING:  public\.locked: refused: locked, run this again later/, 'locked: refused');
 cmp_ok($took, '<', 200, 'locked: the script does not wait for long');
 like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'applied before: the script says so');
@@ -243,14 +243,31 @@ is(sql(q{SELECT string_agg(coalesce(options, 'NULL'), ' ' ORDER BY label) FROM s
 like($said, qr/0 done, @{[$many - 3]} unchanged, 3 refused/, 'undo: a second run changes nothing');
 ok(!-e $marker, 'undo: no name was run as a command');
 
-# Somebody else changes an option between the guard and the lock.
+# the same without the file: from the history
 $text = script(q{'explicit'});
+run_file($file);
+sql('CALL ff_collect()');
+sql('ALTER TABLE jobs SET (autovacuum_vacuum_threshold = 99)');
+my $way_back = write_file('way_back.sql', script('undo => true'));
+($status, $said) = run_file($way_back);
+like($said, qr/@{[$many - 3]} done, 0 unchanged, 0 refused/, 'undo from the history: all changes that were advised are undone');
+is(sql(q{SELECT string_agg(b.label || ': ' || coalesce(s.options, 'NULL'), E'\n') FROM before b JOIN sums() s USING (label)
+		WHERE b.options IS DISTINCT FROM s.options AND label NOT IN ('changed', 'jobs')}), '', 'undo from the history: the options have their old texts');
+is(sql(q{SELECT options FROM sums() WHERE label = 'jobs'}), '{autovacuum_vacuum_threshold=99}', 'undo from the history: what others changed since stays');
+($status, $said) = run_file($way_back);
+like($said, qr/0 done, @{[$many - 3]} unchanged, 0 refused/, 'undo from the history: a second run changes nothing');
+sql('ALTER TABLE jobs RESET (autovacuum_vacuum_threshold)');
+sql('CALL ff_collect()');
+unlike(script('undo => true'), qr/ff_change/, 'undo from the history: what was undone is not undone again');
+ok(!-e $marker, 'undo from the history: no name was run as a command');
+
+# Somebody else changes an option between the guard and the lock.
 $lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; ALTER TABLE explicit SET (autovacuum_enabled = off); SELECT pg_sleep(1.5); COMMIT' ], '>&', \$lock_out);
 $node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'explicit'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted)});
 ($status, $said) = run_file(write_file('race.sql', $text));
 $lock->finish;
 # on a slow machine the guard may run only after that change
-like($said, qr/public\.explicit: refused: (changed by somebody else meanwhile|its options are \{fillfactor=100,autovacuum_enabled=off\}, the advice was for \{fillfactor=100\})/, 'changed between guard and lock: refused');
+like($said, qr/public\.explicit: refused: (changed by somebody else meanwhile|its options are \{fillfactor=100,autovacuum_enabled=off\}, expected were \{fillfactor=100\})/, 'changed between guard and lock: refused');
 is(sql(q{SELECT reloptions::text FROM pg_class WHERE relname = 'explicit'}), '{fillfactor=100,autovacuum_enabled=off}', 'changed between guard and lock: no object of the script stays');
 
 # ---------------------------------------------------------------------------

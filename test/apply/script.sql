@@ -5,7 +5,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT plan(101);
+SELECT plan(102);
 
 -- ---------------------------------------------------------------------------
 -- Quoting
@@ -81,6 +81,8 @@ SELECT throws_ok('SELECT ff_internal.free_bytes(1)', '42704', NULL, 'an unknown 
 -- ---------------------------------------------------------------------------
 SELECT is((SELECT count(*) FROM ff_script() s WHERE s !~ '^(--|$)'), 0::bigint, 'nothing to change: the script has only comments');
 SELECT is((SELECT count(*) FILTER (WHERE s ~ 'Nothing is to be changed') || ' ' || count(*) FILTER (WHERE s ~ '^-- (brings|run it)') FROM ff_script() s), '1 0', 'nothing to change: the script says so');
+SELECT is((SELECT string_agg(s, ' ') FROM ff_script(undo => true) s WHERE s !~ '^-- (database|evidence)'), format('-- fillfactor_advisor %s: the way back of changes for all tables, to be read before they are run '
+	'-- No change of a fillfactor is left to be taken back. ff_history() has those of a table.', (SELECT extversion FROM pg_extension WHERE extname = 'fillfactor_advisor')), 'nothing to undo: the script says so');
 SELECT is(ff_script_json()->'changes', '[]'::jsonb, 'nothing to change: the JSON form has no changes');
 SELECT throws_ok('SELECT ff_script(1)', '42P01', NULL, 'an unknown table is refused');
 SELECT throws_ok('SELECT ff_script(''pg_class'')', '42809', NULL, 'a catalog is refused');

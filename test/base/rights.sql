@@ -144,7 +144,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
   LEFT JOIN (
 	-- functions that read pages, and the steps of a collection
 	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,note,note_fit,ff_dismiss,collect_verdicts,collect_settings,is_shared,
-		close_tables,collect_statements,collect_statements_failed,current_epoch,index_keys,counted_since,table_differences,write_changes,write_differences,fits_due,prune,roll_up,read_statements,observed_texts,observed_sample,close_statements,
+		close_tables,collect_statements,collect_statements_failed,current_epoch,counted_since,table_differences,write_changes,write_differences,fits_due,prune,roll_up,read_statements,observed_texts,observed_sample,close_statements,
 		add_statement,is_shared,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
 		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,ff_rehearsal_result,
 		ff_fleet_add,ff_fleet_remove,ff_import,ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,connect_timeout,check_source,check_export,limits,
@@ -152,7 +152,7 @@ SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
 	       '{pg_stat_scan_tables}'::text[]
 	UNION ALL
 	-- functions for both collections and readers
-	SELECT unnest('{counted,collect_due,counter_columns,counters_plus,horizon_holders,own_horizon_holders,index_definitions,own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}'::name[]),
+	SELECT unnest('{counted,collect_due,counter_columns,counters_plus,horizon_holders,own_horizon_holders,index_definitions,index_shape,own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}'::name[]),
 	       '{pg_read_all_stats,pg_stat_scan_tables}'
 	UNION ALL
 	SELECT unnest('{ff_grant,define,refuse_strangers,give_rights}'::name[]), '{}') s(name, may) ON s.name = f.proname;
@@ -201,7 +201,7 @@ RESET ROLE;
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader and a collector may call all functions granted to them');
 SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor may call all functions for readers');
 -- PostgreSQL 18 sees that sum_statements() of nothing needs no table
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_keys,rows_kept,other_options,own_horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,resolve,shell_quoted,tracked_settings,
+SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,other_options,own_horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,resolve,shell_quoted,tracked_settings,
 	cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,
 	store,hang_up,answer,send,mine,limits,leave,dblink,deadline,connect_timeout}'::text[], 'a role that may only sample can call only functions that need no history');
 

@@ -18,6 +18,15 @@ SELECT pg_temp.show('SELECT * FROM t FOR UPDATE');
 SELECT pg_temp.show('UPDATE t SET (a, b) = ($1, $2), (c, d) = (SELECT e, f FROM u), g = DEFAULT');
 SELECT pg_temp.show('UPDATE t SET a[1] = $1, a[2:3] = $2, b.x = $3, b.y.z = $4');
 
+-- what is set to what it is does not change
+SELECT pg_temp.show('UPDATE t SET a = a, b = t.b, c = $1');
+SELECT pg_temp.show('UPDATE s.t SET a = s.t.a, b = u.b, c = t.a FROM u WHERE u.id = t.id');
+SELECT pg_temp.show('UPDATE t AS x SET a = x.a, b = t.b, (c, d) = (c, $1), (e, f) = ROW (x.f, x.f), g[1] = g, h.i = h');
+SELECT pg_temp.show('UPDATE t SET a = a');
+SELECT pg_temp.show('INSERT INTO t VALUES ($1, $2) ON CONFLICT (id, "A b") DO UPDATE SET id = EXCLUDED.id, "A b" = excluded."A b", n = EXCLUDED.n, m = EXCLUDED.id, k = t.k');
+SELECT pg_temp.show('INSERT INTO t VALUES ($1) ON CONFLICT (lower(a), b COLLATE "C", c text_pattern_ops) DO UPDATE SET a = EXCLUDED.a, b = EXCLUDED.b, c = EXCLUDED.c');
+SELECT pg_temp.show('MERGE INTO s.t x USING u ON x.id = u.id WHEN MATCHED AND u.n > $1 THEN UPDATE SET a = x.a, id = u.id WHEN MATCHED THEN UPDATE SET b = x.a');
+
 -- ON CONFLICT
 SELECT pg_temp.show('INSERT INTO t AS x (id, n) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET n = x.n + excluded.n, seen = now() WHERE x.n < $3');
 SELECT pg_temp.show('INSERT INTO t VALUES ($1) ON CONFLICT DO NOTHING');
