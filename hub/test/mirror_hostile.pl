@@ -102,7 +102,7 @@ foreach my $schema (qw(pg_catalog ff_internal ff_hub information_schema pg_toast
 	like(with_shape(schema => $schema, name => 'intruder'), qr/^not here: table $schema\.intruder: the schema is not for users$/m, "nothing gets into $schema");
 }
 like(with_shape(name => 'canary'), qr/^not here: table public\.canary: 42P07 /m, 'a table that is not the mirror\'s is left alone');
-like(with_shape(options => [ 'fillfactor=70); DROP TABLE canary; --', 'fillfactor; DROP TABLE canary=7', 'oids=1', 'x' ]), qr/^not here: table public\.victim: 22023 invalid value for integer option "fillfactor"/m, 'an option is a value');
+like(with_shape(options => [ 'fillfactor=70); DROP TABLE canary; --', 'fillfactor; DROP TABLE canary=7', 'oids=1', 'x' ]), qr/^not here: table public\.victim: 22023 [^\n]*invalid value for integer option "fillfactor"[^\n]*unrecognized parameter "oids"/m, 'an option is a value');
 like(with_shape(kind => $_, access_method => 'heap'), qr/^mirror of/, "a table of kind $_") foreach 'r"; DROP TABLE canary', '';
 like(with_shape(access_method => 'heap; DROP TABLE canary'), qr/^not here: table public\.victim: only access method heap/m, 'a table with another access method');
 like(with_shape(columns => [ map { { number => $_, name => "c$_", type => 'int4' } } 1 .. 2000 ]), qr/^not here: table public\.victim: 54011 /m, 'a table with too many columns');
@@ -131,7 +131,7 @@ unlike(value(q(SELECT * FROM ff_script())), qr/^\s*DROP/m, 'nor does a script ex
 # Answers that are too large, and endless ones (see the fleet's test, too)
 # ---------------------------------------------------------------------------
 like(error(q(SELECT length(ff_hub.ask('source', 'SELECT pg_catalog.repeat(''x'', 70000000)')))), qr/^ERROR:  its answer is larger than 64 MB/, 'an answer of 70 MB is refused');
-like(error(q(SELECT ff_hub.ask('source', 'SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity, (SELECT 1/0) x'))), qr/^ERROR:  division by zero/, 'an error of the source is its error');
+like(error(q(SELECT ff_hub.ask('source', 'SELECT 1/0'))), qr/^ERROR:  division by zero/, 'an error of the source is its error');
 is(value(q(SELECT ff_hub.ask('source', 'SELECT pg_catalog.concat_ws('' '', pg_catalog.current_setting(''transaction_read_only''), pg_catalog.current_setting(''application_name''), pg_catalog.current_setting(''lock_timeout''))'))), 'on fillfactor_advisor 2s', 'a source is asked with safe settings');
 
 # a session that a pooler gives to others next keeps none of them

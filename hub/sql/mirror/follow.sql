@@ -213,7 +213,7 @@ BEGIN
         UPDATE ff_hub.mirrored o SET shape = wanted WHERE o.source_oid = id;
     END IF;
     FOR one IN SELECT o FROM ff_hub.option_statements(name, m.shape, wanted) o WHERE fault IS NULL LOOP
-        fault := ff_hub.attempt(one);
+        fault := nullif(concat_ws('; ', fault, ff_hub.attempt(one)), '');
         -- tried again next time
         UPDATE ff_hub.mirrored o SET shape = o.shape - 'options' WHERE fault IS NOT NULL AND o.source_oid = id;
     END LOOP;

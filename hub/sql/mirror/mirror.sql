@@ -39,6 +39,9 @@ AS $$
            UNION ALL
            SELECT 3, 'statements: ' || (s.said->>'reason') FROM ff_internal.observed s WHERE s.kind = 'statements'
            UNION ALL
+           SELECT 3, 'the source is a standby: it counts no writes; a mirror of the primary knows them'
+            WHERE (o.said->>'in_recovery')::boolean
+           UNION ALL
            SELECT 4, 'not here: ' || u FROM jsonb_array_elements_text(o.said->'unread') u) w(place, line)
      WHERE o.kind = 'server' AND w.line IS NOT NULL
      ORDER BY w.place, w.line
