@@ -151,7 +151,7 @@ PG_CFLAGS   = -fvisibility=hidden -ffp-contract=off
 PG_CONFIG ?= pg_config
 
 # These targets set up what they need, so they work without PG_CONFIG:
-# make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc] [FLEET=1], make check-twin,
+# make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc] [FLEET=1] [MIRROR=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (doc/reference.md,
 # doc/how-it-decides.md), make sanitize, make valgrind, make assertions,
 # make faults-large, make soak [MINUTES=10], make fuzz, make fuzz-long
@@ -162,7 +162,8 @@ test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
 demo:
-	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' PICTURES='$(PICTURES)' $(if $(FLEET),hub/test/demo,test/demo)
+	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' PICTURES='$(PICTURES)' \
+		$(if $(FLEET),hub/test/demo,$(if $(MIRROR),hub/test/demo_mirror,test/demo))
 
 # the model's stand-alone tests, without a server
 check-twin:

@@ -23,7 +23,7 @@ sub start
 	plan skip_all => 'this server came without dblink'
 	  if $mirror->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'dblink')) eq '0';
 	$source = PostgreSQL::Test::Cluster->new('source');
-	$source->init;
+	$source->init(allows_streaming => 1);
 	$source->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\nlog_statement = none\nautovacuum = off\nmax_prepared_transactions = 2\nmax_connections = 50");
 	$source->start;
 	$source->safe_psql('postgres', 'CREATE DATABASE shop; CREATE ROLE monitor LOGIN; GRANT pg_monitor TO monitor');
