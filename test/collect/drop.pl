@@ -106,7 +106,8 @@ foreach my $place (@places)
 	$gate->release;
 	is(end($dropper), '', "$name: done");
 	like(end($collector), $dropped, "$name: the collection is told");
-	is(value('SELECT last_value FROM gate_passed', 'race'), $nth, "$name: and came no further") if $table eq 'page_sample';
+	is(value('SELECT last_value FROM gate_passed', 'race'), $nth, "$name: and came no further")
+		if $table eq 'page_sample';
 	value('DROP SEQUENCE gate_passed; DROP FUNCTION gate', 'race');
 }
 # begun while the extension is being dropped, which is then committed or rolled back; and begun afterwards
@@ -114,7 +115,8 @@ foreach my $ending ('ROLLBACK', 'COMMIT')
 {
 	value('CREATE EXTENSION IF NOT EXISTS fillfactor_advisor', 'race');
 	my $held = hold($node, 'race', 1);
-	my $dropper = begin('race', 'BEGIN', 'DROP EXTENSION fillfactor_advisor', 'SELECT pg_advisory_xact_lock(1)', $ending);
+	my $dropper = begin('race', 'BEGIN', 'DROP EXTENSION fillfactor_advisor', 'SELECT pg_advisory_xact_lock(1)',
+		$ending);
 	$held->reached;
 	my $collector = begin('race', 'CALL ff_collect()');
 	wait_until(q(SELECT count(*) = 1 FROM pg_stat_activity

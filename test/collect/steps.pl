@@ -30,17 +30,15 @@ sub collect
 	return $status == 0 ? $err : "status $status: $err";
 }
 
-# 20 tables are quiet; five change.
-value(q(
+# 20 tables are quiet, three change
+my $changing = 3;
+value(qq(
 	CREATE EXTENSION pg_stat_statements;
 	CREATE EXTENSION fillfactor_advisor;
-	DO $$ BEGIN
-		FOR i IN 1..20 LOOP EXECUTE format('CREATE TABLE s%s AS SELECT 1 AS id', i); END LOOP;
-		FOR i IN 1..5 LOOP
-			EXECUTE format('CREATE TABLE t%s AS SELECT g AS id, 0 AS v FROM generate_series(1, 1000) g', i);
-		END LOOP;
-	END $$;
-
+	SELECT format('CREATE TABLE s%s AS SELECT 1 AS id', i) FROM generate_series(1, 20) i \\gexec
+	SELECT format('CREATE TABLE t%s AS SELECT g AS id, 0 AS v FROM generate_series(1, 1000) g', i)
+	  FROM generate_series(1, $changing) i \\gexec));
+value(q(
 	CREATE TABLE step_log (n bigserial, xid bigint, horizon bigint, step text, target text, op text);
 	CREATE TABLE gate (step text, target text, op text, nth int);
 	CREATE FUNCTION note_step() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_catalog AS $$
@@ -76,8 +74,9 @@ is(collect(), '', 'the first collection works');
 my $updates = 0;
 sub change
 {
-	value(join ';', (map { "UPDATE t$_ SET v = v + 1 WHERE id <= 200" } 1 .. 5), 'SELECT pg_stat_force_next_flush()');
-	$updates += 1000;
+	value(join ';', (map { "UPDATE t$_ SET v = v + 1 WHERE id <= 200" } 1 .. $changing),
+		'SELECT pg_stat_force_next_flush()');
+	$updates += 200 * $changing;
 	return;
 }
 my $backlog = 'SELECT count(*) FROM ff_internal.counter_interval WHERE rel_id = 0';
@@ -121,7 +120,7 @@ is(value(q(SELECT string_agg(steps, ' ')
 	'no transaction has two kinds of steps');
 # what one call of a step does exactly once
 my %once = (
-	'collect_pages' => [ 'page_sample', 'INSERT', 'tables sampled', 6 ],
+	'collect_pages' => [ 'page_sample', 'INSERT', 'tables sampled', $changing + 1 ],
 	'collect_fit' => [ 'fit', 'UPDATE', 'tables fitted', 1 ],
 	'prune' => [ 'setting_history', 'DELETE', 'batches pruned', 3 ]);
 foreach my $step (sort keys %once)
@@ -178,15 +177,17 @@ my $promised = q(SELECT count(*) FROM ff_internal.relation r
 # sampled, tables fitted, collections ended, rows left of the backlog and of the backlog of statements
 my @where = (
 	[ 'the counters are read', 'collect_(begin|counters)', 'counter_interval', 'INSERT', 1,
-		[ 0, 0, 5, 0, 0, 12000, 12000 ] ],
+		[ 0, 0, $changing, 0, 0, 12000, 12000 ] ],
 	[ 'statements are read', 'collect_statements$', 'statement_snapshot', 'INSERT', 1,
 		[ 1, 0, 0, 0, 0, 12000, 12000 ] ],
 	[ 'the second table is sampled', 'collect_pages', 'page_sample', 'INSERT', 2, [ 1, 1, 'one', 0, 0, 12000, 12000 ] ],
-	[ 'the first fit is written', 'collect_fit', 'fit', 'UPDATE', 1, [ 1, 1, 5, 0, 0, 12000, 12000 ] ],
-	[ 'the collection is closed', 'collect_end', 'collection', 'UPDATE', 1, [ 1, 1, 5, 'some', 0, 12000, 12000 ] ],
-	[ 'the second batch is pruned', 'prune$', 'setting_history', 'DELETE', 2, [ 1, 1, 5, 'some', 1, 2000, 12000 ] ],
+	[ 'the first fit is written', 'collect_fit', 'fit', 'UPDATE', 1, [ 1, 1, $changing, 0, 0, 12000, 12000 ] ],
+	[ 'the collection is closed', 'collect_end', 'collection', 'UPDATE', 1,
+		[ 1, 1, $changing, 'some', 0, 12000, 12000 ] ],
+	[ 'the second batch is pruned', 'prune$', 'setting_history', 'DELETE', 2,
+		[ 1, 1, $changing, 'some', 1, 2000, 12000 ] ],
 	[ 'the third batch is pruned, of statements', 'prune$', 'setting_history', 'DELETE', 3,
-		[ 1, 1, 5, 'some', 1, 0, 4000 ] ]);
+		[ 1, 1, $changing, 'some', 1, 0, 4000 ] ]);
 foreach my $how ('terminate', 'kill -9')
 {
 	foreach my $place (@where)
@@ -248,12 +249,12 @@ foreach my $how ('terminate', 'kill -9')
 		is(last_run('ended_at IS NOT NULL, failed'), 't|0', "$name: the next collection completes without a failure");
 		is(value($backlog) . ' ' . value($old_statements), '0 0',
 			"$name: the next collection removes the rest of the backlog");
-		is(value($sampled), 5, "$name: every table that changed is sampled");
+		is(value($sampled), $changing, "$name: every table that changed is sampled");
 		# a crash loses the server's counters; those already read stay
 		my $lost = $how eq 'kill -9' && !$kept->[0];
 		my $calls_lost = $how eq 'kill -9' && !$kept->[1];
 		is(value($in_history) . ' ' . value($calls),
-			($lost ? $updates - 1000 : $updates) . ' ' . ($calls_lost ? $called : $called + 5),
+			($lost ? $updates - 200 * $changing : $updates) . ' ' . ($calls_lost ? $called : $called + $changing),
 			"$name: every update and every call that was kept is in the history once");
 		is(value('SELECT count(*) FROM ff_internal.epoch') - $epochs, $how eq 'terminate' ? 0 : 1,
 			"$name: only a crash starts a new epoch");
@@ -267,8 +268,8 @@ my $asked = "SELECT count(*) FROM ff_internal.relation
 	JOIN ff_internal.fit f USING (rel_id)
 	WHERE relname ~ '^t\\d' AND f.made_at >= '$since'";
 $reported = '';
-for (1 .. 20) { change(); $reported .= collect(); last if value($asked) == 5; }
-is($reported . value($asked), 5, 'all tables that change are fitted again');
+for (1 .. 20) { change(); $reported .= collect(); last if value($asked) == $changing; }
+is($reported . value($asked), $changing, 'all tables that change are fitted again');
 unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile),
 	qr/PANIC|terminated by signal (?!9)|TRAP|WARNING: .*(leak|own)/, 'no leak in the log');
 $node->stop;

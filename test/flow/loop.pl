@@ -157,7 +157,8 @@ value('VACUUM FULL shop.halls');
 halls_updated();
 $halls = advice('shop.halls');
 note "$would_be % were predicted";
-cmp_ok(abs($halls->{hot_pct} - $would_be), '<=', 5, 'fillfactor set, not rewritten: the effect of a rewrite was predicted');
+cmp_ok(abs($halls->{hot_pct} - $would_be), '<=', 5,
+	'fillfactor set, not rewritten: the effect of a rewrite was predicted');
 
 $node->stop;
 done_testing();

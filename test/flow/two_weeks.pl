@@ -147,7 +147,6 @@ for my $day (1 .. 14)
 		$node->command_ok([ 'pg_restore', '-d', $node->connstr('shop2'), $dump ], 'a dump can be restored');
 		$db = 'shop2';
 	}
-	my $changes = sql(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes'});
 	one_day($day);
 	is(sql(q{SELECT count(*) > 3, count(*) FILTER (WHERE c.relname IS DISTINCT FROM t.relation_name)
 		FROM ff_internal.statement_target t
@@ -155,8 +154,9 @@ for my $day (1 .. 14)
 			LEFT JOIN pg_class c ON c.oid = t.relid
 		WHERE s.closed_at IS NULL AND t.relid IS NOT NULL}), 't|0', 'statements refer to the restored tables')
 		if $day == 10;
-	is(sql(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes'}), $changes,
-		'no change of indexes is recorded in the restored database')
+	is(sql(q{SELECT string_agg(r.relname, ', ') FROM ff_internal.change c
+		JOIN ff_internal.relation r USING (rel_id) WHERE c.kind = 'indexes'}), 'kept',
+		'in the restored database only the indexes of the column that was renamed unseen count as changed')
 		if $day == 10;
 	my $now = advised();
 	if ($day <= 4) { $before{$_} = $now->{$_} foreach keys %$now; }

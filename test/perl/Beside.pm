@@ -40,7 +40,8 @@ sub collect_all
 	return $node->safe_psql($database, 'CALL ff_collect()');
 }
 
-# time_passes(NODE, DATABASE, INTERVAL): all times in the history, except those that the server also knows, move that far
+# time_passes(NODE, DATABASE, INTERVAL): all times in the history, except those that the server also knows, move that
+# far
 # into the past. So intervals can be as long as a test wants, and equally long on a slow machine.
 sub time_passes
 {

@@ -35,7 +35,8 @@ sub bench
 	return;
 }
 
-# 10 batches of 500 rows, 300 accounts, and then five minutes without work: only intervals whose rates differ by less than
+# 10 batches of 500 rows, 300 accounts, and then five minutes without work: only intervals whose rates differ by less
+# than
 # a factor of four are compared.
 sub laps
 {
