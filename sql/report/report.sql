@@ -37,13 +37,16 @@ RETURN (
     SELECT format(E'<h1>%s%s</h1>\n%s<div class="tiles">\n%s</div>\n',
                CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
                ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'),
-                           ff_internal.brings(c.wal, c.disk, c.seconds)) END,
+                           ff_internal.brings(c.wal, c.disk, c.seconds, c.updates, c.watched,
+                                              100 * c.wal / nullif(c.wal_now, 0)::numeric)) END,
                ' Based on ' || ff_internal.span(c.watched)
                || CASE WHEN c.provisional THEN ': provisional.' ELSE '.' END,
                CASE WHEN c.provisional AND c.n > 0 THEN
                    E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '
                    'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END, k.tiles)
       FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
+                   sum(((t.fit).choice).wal_bytes_now * 86400 * t.updates_per_s) AS wal_now,
+                   sum(t.updates_per_s) AS updates,
                    sum(t.disk_bytes_change) AS disk, sum(t.rewrite_s) AS seconds,
                    bool_or(t.provisional) AS provisional,
                    extract(epoch FROM min(t.observed))::float8 AS watched
@@ -88,7 +91,8 @@ RETURN (
                    t.cause, o.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
                    c.predicted_hot_pct AS "HOT then|1 %", t.size_bytes AS "size|B",
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
-                   -nullif(c.wal_bytes_per_day_saved, 0) AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %",
+                   -CASE WHEN c.observed >= '1 hour' THEN nullif(c.wal_bytes_per_day_saved, 0) END AS "WAL a day|+B",
+                   -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
                    coalesce(ff_internal.rewrite_time(c.rewrite_s),
                             CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
@@ -138,7 +142,8 @@ BEGIN
             pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
             'left as it is: ' || pg_size_pretty(now.size_bytes),
             ff_internal.number(now.settled_hot_pct, 1, ' % HOT once settled'),
-            'changed: CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
+            'changed: CPU ' || -CASE WHEN t.observed >= '1 hour' THEN nullif(t.cpu_seconds_per_day_saved, 0) END
+                || ' s a day',
             'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id),
         (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.page_sample p

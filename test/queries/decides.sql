@@ -39,7 +39,7 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
                                     WHEN 'snapshot' THEN (SELECT format('| dead rows, of these visible to some snapshot | %s, %s |', p.dead_rows, p.recently_dead_rows) FROM ff_internal.page_sample p WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at)
                                     WHEN 'readers' THEN format('| pages fetched | %s |', e.blocks_fetched) END),
               -- what a rewrite takes depends on the server
-              a.action, regexp_replace(a.reason, ' Rewriting it takes [^.]*[.]', ''))
+              a.action, replace(regexp_replace(a.reason, '\nRewriting it takes [^.]*[.]|\nConfidence .*$', '', 'g'), E'\n', ' '))
   FROM (VALUES (1, 'few', 'Are there enough updates to judge from (`fillfactor_advisor.min_updates`)? If not, it waits for more. If there are none in a full day, it keeps the fillfactor.'),
                (2, 'insertonly', 'The same if rows are only inserted. A fillfactor below 100, whose reserve nothing uses, is then raised.'),
                (3, 'wide', 'Do two rows fit on a page? If not, no fillfactor makes a difference.'),
@@ -56,7 +56,7 @@ explain the evidence agree (six of ten are needed). The cause is `read_mostly` i
  CROSS JOIN LATERAL ff_internal.evidence(format('%I', v.name)::regclass) e
  ORDER BY v.place;
 
-SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, a.reason)
+SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, replace(a.reason, E'\n', ' '))
   FROM (VALUES (1, 'untouched', 'A table that was not collected or not sampled yet.'),
                (2, 'blind15', 'Updates were not HOT, and the reason is unknown (PostgreSQL 15, and vacuum removed all old versions).'),
                (3, 'parent', 'A relation without storage, or whose pages are not heap pages.')) v(place, name, words)
