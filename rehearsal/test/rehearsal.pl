@@ -244,7 +244,7 @@ sub stored { return value("SELECT ff_rehearsal_result(E'" . ($_[0] =~ s/'/''/gr 
 sub confidence { return value("SELECT confidence FROM ff_advise($of)"); }
 my $before = confidence();
 is(stored($line), "stored: 50 instead of 100: $verdict; saves WAL", 'the result is stored');
-my $says = qr/Rehearsed at 50: HOT (?:9[5-9]\.\d|100\.0) % \(predicted [\d.]+\), WAL per update \d+ % of that at 100; [a-z ]+; saves WAL\. /;
+my $says = qr/Rehearsed at 50: HOT (?:9[5-9]\.\d|100\.0) % \(predicted [\d.]+\), WAL per update \d+ % and size \d+ % of those at 100;\s[a-z ]+;\ssaves WAL\.\s/;
 like(value("SELECT reason FROM ff_advise($of)"), $says, 'the reason reports the rehearsal');
 like(value('SELECT ff_report()'), $says, 'the report shows the rehearsal');
 $result->{measured_at} += 1;

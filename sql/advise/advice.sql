@@ -177,11 +177,6 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Advice
 -- ---------------------------------------------------------------------------
--- Breaks the line after each part of a text.
-CREATE FUNCTION ff_internal.lines(content text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(content, '(;|[.](?= [A-Z0-9])) ', E'\\1\n', 'g');
-
 -- The confidence as a product, with the factors that are not always 1; NULL: nothing is known.
 CREATE FUNCTION ff_internal.confidence_words(d ff_internal.decision) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -308,7 +303,7 @@ RETURN CASE WHEN coalesce(wal, 0) <= 0 AND disk < 0 THEN pg_size_pretty(-disk) |
 
 -- The rows of ff_advice. The totals are a notice: a row of them would move when others sort or filter the view.
 CREATE FUNCTION ff_internal.overview()
-RETURNS TABLE (relation text, now integer, new integer, action text, saves text, sure real, why text)
+RETURNS TABLE (relation regclass, now integer, new integer, action text, saves text, sure real, why text)
 LANGUAGE plpgsql STABLE ROWS 1000
 AS $$
 DECLARE
@@ -339,7 +334,7 @@ BEGIN
             rewrite := coalesce(rewrite, 0) + a.rewrite_seconds;
             watched := least(watched, extract(epoch FROM a.observed));
         END IF;
-        relation := a.relation::text;
+        relation := a.relation;
         now := a.fillfactor;
         new := CASE WHEN a.gain_pct IS NOT NULL THEN a.recommended_fillfactor END;
         action := a.action;
@@ -359,7 +354,8 @@ BEGIN
 END
 $$;
 
-CREATE VIEW @extschema@.ff_advice AS SELECT * FROM ff_internal.overview();
+CREATE VIEW @extschema@.ff_advice AS
+SELECT o.relation::text AS relation, o.now, o.new, o.action, o.saves, o.sure, o.why FROM ff_internal.overview() o;
 COMMENT ON VIEW @extschema@.ff_advice IS
 'Advice at a glance, under 100 characters wide for names of up to 22 characters; ff_advise() says more. Changes come '
 'first, those that save most WAL at the top, then CPU time, then disk. A notice has the totals of the changes (WAL, '

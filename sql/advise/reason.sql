@@ -157,7 +157,7 @@ BEGIN
                         THEN ff_internal.minute(max(h.last_seen_at)) END INTO ended
               FROM ff_internal.horizon_history h;
             phrase := 'an old snapshot ' || CASE WHEN ended IS NULL THEN 'is' ELSE 'was' END || ' held';
-            reason := e.held_back || coalesce(format(', until %s: wait for updates from after that; ', ended),
+            reason := e.held_back || coalesce(', until ' || ended || ': wait for updates from after that; ',
                                               ': end it first; more room would only fill up as well; ')
                       || 'ff_horizon() names it';
         WHEN 'batch_update' THEN
@@ -297,10 +297,11 @@ BEGIN
     END IF;
     phrase := w.phrase;
     IF c.current_step IS NOT NULL THEN
-        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% of that at %s; %s; %s',
+        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those at %s; '
+                      '%s; %s',
                       r.to_fillfactor, round(r.hot_pct::numeric, 1),
                       trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
-                      r.from_fillfactor, r.verdict, r.brings)
+                      round(r.size_pct::numeric), r.from_fillfactor, r.verdict, r.brings)
                || CASE WHEN r.left_out > 0
                        THEN format(', with %s of its kinds of work left out as too rare', r.left_out) ELSE '' END
           INTO rehearsed

@@ -104,8 +104,7 @@ END;
 -- A rate, per second, in words: per day if it is small.
 CREATE FUNCTION ff_internal.rate_words(per_s double precision) RETURNS text
 LANGUAGE sql IMMUTABLE
-RETURN CASE WHEN per_s >= 1 THEN round(per_s::numeric, 1) || ' per second'
-            ELSE round((86400 * per_s)::numeric) || ' per day' END;
+RETURN CASE WHEN per_s >= 1 THEN round(per_s::numeric, 1) || '/s' ELSE round((86400 * per_s)::numeric) || '/day' END;
 
 -- The key columns of a plain index that are not set, to narrow it to; NULL: none, or the first one is set.
 CREATE FUNCTION ff_internal.narrowed_key(index oid, set_columns text[]) RETURNS text
@@ -166,7 +165,8 @@ AS $$
            WHEN b.usage = 'include'
            THEN 'the column is only carried along (INCLUDE): without it, these updates can be HOT'
            WHEN b.usage = 'predicate'
-           THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
+           THEN 'rows enter and leave it by its WHERE clause, as in a queue: accept that, or move the column to a '
+                'narrow table of its own'
            ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END
       FROM pg_index i
       JOIN pg_class c ON c.oid = i.indexrelid
@@ -176,7 +176,13 @@ AS $$
      WHERE i.indexrelid = b.indexrelid
 $$;
 
-CREATE FUNCTION @extschema@.ff_blockers(relation regclass DEFAULT NULL)
+-- The indexes that keep updates from being HOT, the surest gain first; for one table without any, a row that says why.
+-- usage: role of the columns in it (key, include, expression, predicate, whole row). blocked_per_s: updates that it
+-- keeps from being HOT. won_hot_per_s: those that would be HOT without this one index; won_together_per_s: without it
+-- and the rows of its table above. won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not
+-- written. scans_since: since when none can have been missed. needed_for: why it must stay. summarizing: kind of index
+-- that lets updates be HOT. definition: recreates it (NULL: the table is locked).
+CREATE FUNCTION ff_internal.blocked(relation regclass DEFAULT NULL)
 RETURNS TABLE (
     relation regclass, index regclass, columns text[], usage text, blocked_per_s real, won_hot_per_s real,
     won_together_per_s real, won_wal_per_s bigint, won_cpu_ms_per_s real, scans bigint, scans_since timestamptz,
@@ -185,10 +191,9 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE ROWS 100
 AS $$
-    SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (
         SELECT b.*, w.*
-          FROM ff_internal.evidence(ff_internal.checked_table($1)) e
+          FROM ff_internal.evidence($1) e
          CROSS JOIN LATERAL ff_internal.blockers(e) b
          CROSS JOIN LATERAL ff_internal.blocker_words(b) w
     )
@@ -216,20 +221,25 @@ AS $$
       FROM ff_internal.evidence($1) e
      WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker)
 $$;
+CREATE FUNCTION @extschema@.ff_blockers(relation regclass DEFAULT NULL)
+RETURNS TABLE (relation regclass, index regclass, columns text, blocked text, scans bigint, what_to_do text)
+LANGUAGE sql STABLE ROWS 100
+AS $$
+    SELECT ff_internal.check_role('reader');
+    SELECT b.relation, b.index, array_to_string(b.columns, ', '),
+           ff_internal.rate_words(b.blocked_per_s), b.scans,
+           concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
+                                                        b.suggestion), 34), b.ddl)
+      FROM ff_internal.blocked(ff_internal.checked_table($1)) b
+$$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 'Indexes that keep updates from being HOT whatever room their page has, the surest gain first. For one table without '
-'any, a row that says why. NULL figures are unknown, see reason. The verdict holds for PostgreSQL 15 to 19: a later '
-'one may let an update of an indexed column stay in its page.
-columns: its columns set by the statements seen (without statements: all). usage: their role in it (key, include, '
-'expression, predicate, whole row).
-blocked_per_s: updates per second that it keeps from being HOT, over the window. won_hot_per_s: those that would be '
-'HOT without this one index; won_together_per_s: without it and the rows of its table above, in this order. '
-'won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not written.
-scans: of the index, on this server. scans_since: since when none can have been missed (NULL: unknown). '
-'index_bytes: its size. needed_for: why it must stay. summarizing: kind of index that lets updates be HOT. '
-'statements: those that set the columns, with calls and rows of the window.
-reason, suggestion: in words. ddl: only for an index that nothing needs and that was not scanned in at least 7 days '
-'since scans_since, or is invalid. definition: recreates it (NULL: the table is locked).
+'any, a row that says why. The verdict holds for PostgreSQL 15 to 19: a later one may let an update of an indexed '
+'column stay in its page.
+columns: its columns set by the statements seen (without statements: all); ff_statements() has these. blocked: updates '
+'per second or day that it keeps from being HOT, over the window; NULL: unknown. scans: of the index, on this server. '
+'what_to_do: the cure; a statement only for an index that nothing needs and that was not scanned in at least 7 days, '
+'or is invalid. ff_export(true) has the same as numbers, with all figures.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CREATE FUNCTION @extschema@.ff_horizon()

@@ -45,16 +45,23 @@ RETURN (
       FROM ff_internal.server() s
       JOIN pg_stat_database d ON d.datname = current_database());
 
-CREATE FUNCTION @extschema@.ff_export() RETURNS jsonb
+CREATE FUNCTION @extschema@.ff_export(everything boolean DEFAULT false) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.export()
+    SELECT ff_internal.export() || CASE WHEN everything THEN jsonb_build_object(
+               'verdicts', (SELECT coalesce(jsonb_agg(v), '[]') FROM ff_internal.verified(NULL, true) v),
+               'blockers', (SELECT coalesce(jsonb_agg(b), '[]') FROM ff_internal.blocked() b),
+               'curves', (SELECT coalesce(jsonb_object_agg(r.relid::regclass, f.steps), '{}')
+                            FROM ff_internal.fit f JOIN ff_internal.followed r USING (rel_id)
+                           WHERE f.steps IS NOT NULL)) ELSE '{}' END
 $$;
-COMMENT ON FUNCTION @extschema@.ff_export() IS
+COMMENT ON FUNCTION @extschema@.ff_export(boolean) IS
 'What this database reports to a hub, as one document with a format number: identity, versions, and the advice of the '
 'last collection; on a standby also how often each table was read there. ff_import() on the hub reads it from a '
-'file. It contains names of tables, columns and indexes, but none of their values.';
+'file. everything: also, for tools, verdicts (as of ff_verify(), with all measures and intervals), blockers (as of '
+'ff_blockers()) and curves (the steps of all fits) as numbers. It contains names of tables, columns and indexes, but '
+'none of their values; with everything also statements as pg_stat_statements shows them.';
 
 -- The script of ff_script() as one text, for a hub.
 CREATE FUNCTION ff_internal.export_script(rewrite boolean, top integer) RETURNS text

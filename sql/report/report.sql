@@ -175,7 +175,7 @@ RETURN (
                                      max(v.undo)) AS why,
                            max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
                            max(ARRAY[nullif(v.before, 0), v.after]) FILTER (WHERE v.measure = 'WAL per update') AS wal
-                      FROM @extschema@.ff_verify() v WHERE v.change <> ''
+                      FROM ff_internal.verified() v WHERE v.change <> ''
                      GROUP BY 1, 2, 3 ORDER BY 3 DESC, 1, 2 LIMIT 100) o
               LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
              ORDER BY o.changed_at DESC, o.relation, o.change) r);

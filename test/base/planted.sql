@@ -70,8 +70,8 @@ SELECT s, now() - n * interval '1 h', CASE WHEN n = 1 THEN now() - interval '2 h
     ON CONFLICT DO NOTHING;
 RESET ROLE;
 
-SELECT is((SELECT count(undo) FROM advisor.ff_verify('public.victim') WHERE verdict = 'hurt'), 3::bigint, 'each planted change hurt and has an undo');
-SELECT is((SELECT count(*) FROM advisor.ff_verify('public.victim') WHERE undo ~ '[[:cntrl:]]' OR change ~ '[[:cntrl:]]'), 0::bigint, 'undo and change contain no line break');
+SELECT is((SELECT count(undo) FROM ff_internal.verified('public.victim') WHERE verdict = 'hurt'), 3::bigint, 'each planted change hurt and has an undo');
+SELECT is((SELECT count(*) FROM ff_internal.verified('public.victim') WHERE undo ~ '[[:cntrl:]]' OR change ~ '[[:cntrl:]]'), 0::bigint, 'undo and change contain no line break');
 -- run as by an administrator with a careless search_path
 CREATE FUNCTION public.run(command text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -82,7 +82,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	RETURN sqlstate;
 END $$;
-CREATE TABLE public.way_back AS SELECT substring(change FROM '^[a-z]+') AS change, undo FROM advisor.ff_verify('public.victim') WHERE verdict = 'hurt';
+CREATE TABLE public.way_back AS SELECT substring(change FROM '^[a-z]+') AS change, undo FROM ff_internal.verified('public.victim') WHERE verdict = 'hurt';
 SELECT is((SELECT string_agg(format('%s %s', change, public.run(undo)), ', ' ORDER BY change) FROM public.way_back WHERE change <> 'index'), 'fillfactor 22023, options 22023', 'the server refuses planted options that do not exist');
 -- CREATE INDEX CONCURRENTLY needs each statement on its own
 \set script `mktemp /tmp/ff_way_back.XXXXXX`
@@ -104,7 +104,7 @@ SELECT is((SELECT string_agg(DISTINCT setting || '=' || value, ' ' ORDER BY sett
             WHERE seen_at < now() - interval '30 min' AND ff_internal.undo_setting(setting, value) IS NOT NULL),
 	'autovacuum=on checkpoint_timeout=10 max_wal_size=10 synchronous_commit=off synchronous_commit=on wal_compression=off', 'only settings that are followed have an undo, and only to valid values');
 UPDATE ff_internal.relation SET relid = 'public.fence'::regclass WHERE rel_id = :victim;
-SELECT is((SELECT count(undo) FROM advisor.ff_verify() WHERE undo ~ 'fence'), 0::bigint, 'no undo for a view');
+SELECT is((SELECT count(undo) FROM ff_internal.verified() WHERE undo ~ 'fence'), 0::bigint, 'no undo for a view');
 SELECT * FROM finish();
 DROP OWNED BY regress_ff_planter CASCADE;
 DROP ROLE regress_ff_planter;

@@ -89,13 +89,13 @@ value(q{
 	UPDATE ff_internal.relation SET system_identifier = 1});
 is(value(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'fillfactor'}), 1, 'a change is in the history of another cluster');
 is(value(q{SELECT count(*) FROM ff_verify() WHERE change <> ''}), 0, 'ff_verify() shows it of no table here');
-is(value(q{SELECT string_agg(note, '') FROM ff_verify('here')}), 'not collected yet: run CALL ff_collect() or ff_schedule()', 'ff_verify() of a table says that it was not collected yet');
+is(value(q{SELECT string_agg(result, '') FROM ff_verify('here')}), 'not collected yet: run CALL ff_collect() or ff_schedule()', 'ff_verify() of a table says that it was not collected yet');
 is(value(q{SELECT ff_internal.undo_change(change_id) FROM ff_internal.change WHERE kind = 'fillfactor'}), '', 'it is not undone on a table of this cluster');
 is(value(q{SELECT string_agg(event, '') FROM ff_history('here')}), 'not collected yet: run CALL ff_collect() or ff_schedule()', 'ff_history() says the same');
 is(value('SELECT count(*) FROM ff_metrics'), 0, 'ff_metrics has no row');
 is(value('SELECT count(*) FROM ff_internal.table_proposals()'), 0, 'no option of a table is proposed');
 is(collect(), '', 'a collection matches the tables');
-is(value(q{SELECT count(*) FROM ff_verify('here') WHERE change = 'fillfactor 100 -> 50'}) > 0 ? 'shown' : 'lost', 'shown', 'then the change is shown of its table');
+is(value(q{SELECT count(*) FROM ff_internal.verified('here') WHERE change = 'fillfactor 100 -> 50'}) > 0 ? 'shown' : 'lost', 'shown', 'then the change is shown of its table');
 
 $node->stop;
 done_testing();

@@ -222,7 +222,7 @@ foreach my $held ('LOCK TABLE busy IN ACCESS EXCLUSIVE MODE', 'REINDEX INDEX bus
 	my @outcomes = split /\n/, value($ask);
 	cmp_ok(scalar @outcomes, '>=', 60, "$held: every function is called");
 	is(join("\n", grep { !/\|($|42809 |42704 tablespace |55000 (?:extension dblink|pg_cron) is not |55P03 could not obtain lock on relation)/ } @outcomes), '', "$held: no function waits");
-	is(value(q(SELECT count(definition) || ' of ' || count(index) FROM ff_blockers('busy'))), $held =~ /REINDEX/ ? '2 of 2' : '0 of 2', "$held: what cannot be read without the lock is left out");
+	is(value(q(SELECT count(definition) || ' of ' || count(index) FROM ff_internal.blocked('busy'))), $held =~ /REINDEX/ ? '2 of 2' : '0 of 2', "$held: what cannot be read without the lock is left out");
 	$holder->query_safe('ROLLBACK');
 }
 

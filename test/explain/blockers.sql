@@ -9,7 +9,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(75);
+SELECT plan(77);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
@@ -56,9 +56,9 @@ SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree')
 SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap')), NULL, 'NULL for heap, which is no index method');
 
 -- before any collection
-SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'before any collection: a reason');
+SELECT is((SELECT reason FROM ff_internal.blocked('c')), 'no interval was collected yet', 'before any collection: a reason');
 SELECT throws_ok($$SELECT * FROM ff.ff_blockers('c_two')$$, '42809', NULL, 'ff_blockers() of an index is an error');
-SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff_internal.user_table WHERE relid = 'p'::regclass), 'a partitioned table: the reason why it is not examined');
+SELECT is((SELECT reason FROM ff_internal.blocked('p')), (SELECT not_examined FROM ff_internal.user_table WHERE relid = 'p'::regclass), 'a partitioned table: the reason why it is not examined');
 
 -- without statements: which index may be the cause
 CREATE TABLE alone (id int PRIMARY KEY, a int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
@@ -74,7 +74,7 @@ UPDATE several SET b = b + 1;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 CREATE VIEW told AS SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, usage AS role, blocked_per_s > 0 AS rate, won_hot_per_s > 0 AS won,
-       won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes FROM ff.ff_blockers();
+       won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes FROM ff_internal.blocked();
 SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'), 'alone_a {a} t t t', 'without statements: the only index besides the primary key is named');
 SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'], 'without statements: of several indexes all but the primary key are named');
 SELECT ok((SELECT bool_and(rate IS NULL AND reason ~ 'not known without their statements: pg_stat_statements is not created') FROM told WHERE rel = 'several'), 'without statements: no figures for several indexes, and the reason');
@@ -185,15 +185,15 @@ CALL ff.ff_collect();
 SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'), '"Not %I; ""used""" {a} key t t 0', 'the index whose column is updated is named');
 SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'unused'),
           '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one', 'never scanned, but watched only briefly: no DROP');
-SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'scans are watched since the first collection');
+SELECT is((SELECT scans_since FROM ff_internal.blocked('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'scans are watched since the first collection');
 SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told WHERE rel = 'seen_gone'), ARRAY['gone_i f', 'seen_i t'], 'two indexes, one column always NULL: only the other index is in the way');
 SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i'), 'gone is set, but has the same value in all rows.*nothing to do here', 'the harmless index is said to be harmless');
-SELECT ok((SELECT bool_and(won_hot_per_s = 0) AND min(won_together_per_s) = 0 AND max(won_together_per_s) = max(blocked_per_s) AND bool_and(reason ~ 'without this index alone 0 % of the updates would be HOT, without both_a, both_b together 100 %') FROM ff.ff_blockers('both_change')), 'two indexes in one way: nothing alone, all together, in the order of the rows');
-SELECT is((SELECT array_agg(index::text) FROM ff.ff_blockers('both_change')), ARRAY['both_a', 'both_b'], 'the rows stand in the order in which to drop');
+SELECT ok((SELECT bool_and(won_hot_per_s = 0) AND min(won_together_per_s) = 0 AND max(won_together_per_s) = max(blocked_per_s) AND bool_and(reason ~ 'without this index alone 0 % of the updates would be HOT, without both_a, both_b together 100 %') FROM ff_internal.blocked('both_change')), 'two indexes in one way: nothing alone, all together, in the order of the rows');
+SELECT is((SELECT array_agg(index::text) FROM ff_internal.blocked('both_change')), ARRAY['both_a', 'both_b'], 'the rows stand in the order in which to drop');
 SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_key'), 'narrow it to (day): only the columns behind these change', 'a key column behind an unchanged one: narrow the index');
 SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_brin'), CASE WHEN :'summarizing' THEN 'nothing to do here' ELSE 'from PostgreSQL 16 on these updates are HOT' END, 'BRIN: HOT from PostgreSQL 16 on');
 SELECT is((SELECT string_agg(format('%s %s', idx, rate), ', ' ORDER BY idx) FROM told WHERE rel ~ 'item'), 'tenant1.item1_x t, tenant2.item2_x t', 'tables of one name in two schemas: the index whose column is set, in both');
-SELECT is(ff_internal.rate_words(0.02) || ', ' || ff_internal.rate_words(20), '1728 per day, 20.0 per second', 'small rates are per day');
+SELECT is(ff_internal.rate_words(0.02) || ', ' || ff_internal.rate_words(20), '1728/day, 20.0/s', 'small rates are per day');
 UPDATE ff_internal.epoch SET began_at = began_at - interval '8 days';
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '8 days';
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff_internal.collection);
@@ -204,8 +204,8 @@ SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a
 SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx = 'used_open'), 'predicate t ', 'a used index has no DROP, and its predicate is named as blocking');
 SELECT is((SELECT summarizing FROM told WHERE idx = 'used_state'), :'summarizing'::boolean, 'a BRIN index is marked as summarizing');
 SELECT ok((SELECT bool_and(reason ~ 'lets updates be HOT' AND ddl IS NULL) FROM told WHERE summarizing) IS NOT FALSE, 'a summarizing index is not blamed');
-SELECT is((SELECT format('%s %s', index, reason) FROM ff.ff_blockers('hot')), ' 100 % of the updates were HOT', 'a table with HOT updates has no blocker');
-SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE index IS NULL), 0::bigint, 'tables without a blocker have no row in the full list');
+SELECT is((SELECT format('%s %s', index, reason) FROM ff_internal.blocked('hot')), ' 100 % of the updates were HOT', 'a table with HOT updates has no blocker');
+SELECT is((SELECT count(*) FROM ff_internal.blocked() WHERE index IS NULL), 0::bigint, 'tables without a blocker have no row in the full list');
 SELECT matches((SELECT suggestion FROM told WHERE rel = 'broken'), '^invalid', 'an invalid index is listed as invalid');
 SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ', 'a partition updated through its parent: its index is named, without DROP');
 SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'every index has its size and definition');
@@ -218,21 +218,25 @@ SELECT cmp_ok((SELECT newpage_share FROM ff_internal.evidence('q')), '>', 0.9::f
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'batch queue: the index whose column is updated is named');
 SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'batch queue: the reason says that updates left their page as well');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'single updates that leave their page: the index is named too');
-SELECT matches((SELECT format('%s|%s', index, reason) FROM ff.ff_blockers('roomless')), '^\|.* left their page for lack of room$', 'full pages, no indexed column set: no index is named');
+SELECT matches((SELECT format('%s|%s', index, reason) FROM ff_internal.blocked('roomless')), '^\|.* left their page for lack of room$', 'full pages, no indexed column set: no index is named');
 DROP INDEX "Not %I; ""used""";
 CREATE INDEX "Not %I; ""used""" ON unused (a);
-SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), '|', 'an index just created again: no DROP, and not watched yet');
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff_internal.blocked('unused')), '|', 'an index just created again: no DROP, and not watched yet');
 CALL ff.ff_collect();
-SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('unused')), '|t', 'an index just created again: watched since the next collection');
+SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff_internal.blocked('unused')), '|t', 'an index just created again: watched since the next collection');
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE began_at > now() - interval '1 day';
-SELECT isnt((SELECT ddl FROM ff.ff_blockers('unused')), NULL, 'an index created again and watched for 8 days: DROP');
+SELECT isnt((SELECT ddl FROM ff_internal.blocked('unused')), NULL, 'an index created again and watched for 8 days: DROP');
 SELECT pg_stat_reset_shared('bgwriter') \g /dev/null
-SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched only since then');
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff_internal.blocked('unused')), format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched only since then');
 SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""', 'ff_advise() names the index whose column the statements set');
 SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'ff_advise() names all possible indexes if it knows no statement');
 \else
 SELECT skip('no pg_stat_statements', 39);
 \endif
+
+-- what a user sees of it
+SELECT results_eq('SELECT relation::text, index::text, columns FROM ff.ff_blockers()', $$SELECT relation::text, index::text, array_to_string(columns, ', ') FROM ff_internal.blocked()$$, 'ff_blockers() has all, in the same order');
+SELECT cmp_ok((SELECT max(length(l)) FROM ff.ff_blockers(), string_to_table(what_to_do, E'\n') l WHERE l !~ '^DROP INDEX'), '<=', 34, 'ff_blockers(): lines are short');
 
 -- roles
 CREATE ROLE regress_ff_blockers;
@@ -275,6 +279,6 @@ CALL ff.ff_collect();
 UPDATE many SET a = a + 1;
 SELECT pg_stat_force_next_flush();
 CALL ff.ff_collect();
-SELECT is(count(*), 300::bigint, 'each of 300 indexes has a row') FROM ff.ff_blockers('many');
-SELECT cmp_ok(sum(octet_length(b::text)), '<', 300 * 600::bigint, 'a row takes less than 600 bytes on average') FROM ff.ff_blockers('many') b;
+SELECT is(count(*), 300::bigint, 'each of 300 indexes has a row') FROM ff_internal.blocked('many');
+SELECT cmp_ok(sum(octet_length(b::text)), '<', 300 * 600::bigint, 'a row takes less than 600 bytes on average') FROM ff_internal.blocked('many') b;
 SELECT * FROM finish();

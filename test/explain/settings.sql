@@ -84,7 +84,7 @@ DELETE FROM ff_internal.setting_history WHERE setting = 'backend_flush_after';
 INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
 SELECT 'backend_flush_after', now() - interval '1 day', NULL, '0', '8kB'
 UNION ALL SELECT 'backend_flush_after', now() - interval '50 min', now() - interval '55 min', '256', '8kB';
-SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed: setting backend_flush_after 0 -> 2048kB, .* ff_verify\(\): hurt: statement time \+50\.0 %', 'a setting that hurt: the reason says so');
+SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed: setting backend_flush_after 0 -> 2048kB, .* ff_verify\(\): hurt: statement time 1\.000 -> 1\.500 ms \(\+50 %\)', 'a setting that hurt: the reason says so');
 SELECT is((SELECT (action, ddl)::text FROM row_of('backend_flush_after')),
     '(change,"ALTER SYSTEM RESET backend_flush_after; SELECT pg_reload_conf();")', 'a setting that hurt: RESET is proposed');
 SELECT matches((SELECT evidence FROM row_of('backend_flush_after')), 'statements wrote 840 pages out themselves and dirtied 2100$', 'backend_flush_after: the evidence has pages written by statements');

@@ -50,14 +50,14 @@ sub laps
 	return;
 }
 
-# One change in ff_verify(). Per measure: verdict, values before and after, interval and prediction.
+# One change in ff_internal.verified(). Per measure: verdict, values before and after, interval and prediction.
 sub verified
 {
 	my ($of, $change) = @_;
 	my %row;
 	my $answer = value("SELECT concat_ws(chr(31), v.measure, v.change, coalesce(v.verdict, ''), coalesce(v.note, ''), coalesce(v.undo, ''), "
 		. "coalesce(v.before::text, ''), coalesce(v.after::text, ''), coalesce(v.difference_low::text, ''), coalesce(v.difference_high::text, ''), coalesce(v.predicted::text, '')) "
-		. "FROM ff_verify(@{[$of || q(NULL)]}, true) v WHERE v.change ~ '$change'");
+		. "FROM ff_internal.verified(@{[$of || q(NULL)]}, true) v WHERE v.change ~ '$change'");
 	foreach my $line (split /\n/, $answer)
 	{
 		my ($measure, @value) = split /\x1f/, $line, -1;
@@ -74,7 +74,7 @@ value('VACUUM ANALYZE');
 collect();
 laps();
 is(value('SELECT count(*) FROM ff_internal.change'), '0', 'no change is recorded yet');
-like(value(q(SELECT note FROM ff_verify('shop.jobs'))), qr/^no change was seen since/, 'ff_verify() of a table says that nothing changed');
+like(value(q(SELECT result FROM ff_verify('shop.jobs'))), qr/^no change was seen since/, 'ff_verify() of a table says that nothing changed');
 
 # The advice is followed, and the index is dropped.
 my ($ddl, $advised) = split /\|/, value(q(SELECT ddl, recommended_fillfactor FROM ff_advise('shop.jobs')));
