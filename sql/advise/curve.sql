@@ -34,8 +34,8 @@ BEGIN
          CROSS JOIN LATERAL (
                SELECT nullif(concat_ws(', ', CASE WHEN w.current THEN 'current' END,
                           CASE WHEN w.advised THEN 'advised' END,
-                          'best' || CASE WHEN w.best AND w.advised THEN '' WHEN w.best THEN
-                                        ': -' || ff_internal.percent(100 - 100 * s.cost / now.cost) END), '') AS marks) m
+                          CASE WHEN w.best THEN concat('best', CASE WHEN NOT w.advised THEN
+                              ': -' || ff_internal.percent(100 - 100 * s.cost / now.cost) END) END), '') AS marks) m
          WHERE all_steps OR m.marks IS NOT NULL
             -- the steps that contain 100, 90, ... 30
             OR s.fillfactor IN (SELECT min(o.fillfactor)

@@ -173,6 +173,8 @@ BEGIN
             reason := full_page;
     END CASE;
     phrase := CASE WHEN d.action = 'wait' THEN 'more must be seen first'
+                   WHEN d.action = 'keep' AND d.because IS DISTINCT FROM 'not_worth'
+                        AND d.cause IN ('page_full', 'batch_update', 'row_growth') THEN 'no step is clearly better'
                    WHEN d.because = 'not_worth' THEN 'saves too little' WHEN d.cause = 'read_mostly' THEN 'mostly read'
                    WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE phrase END;
 END
@@ -297,8 +299,8 @@ BEGIN
     END IF;
     phrase := w.phrase;
     IF c.current_step IS NOT NULL THEN
-        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those at %s; '
-                      '%s; %s',
+        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those at '
+                      '%s; %s; %s',
                       r.to_fillfactor, round(r.hot_pct::numeric, 1),
                       trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
                       round(r.size_pct::numeric), r.from_fillfactor, r.verdict, r.brings)

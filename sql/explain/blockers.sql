@@ -160,8 +160,8 @@ AS $$
            WHEN b.usage = 'key' AND NOT i.indisunique AND r.columns IS NOT NULL
            THEN format('narrow it to (%s): only the columns behind these change', r.columns)
            WHEN b.scans = 0
-           THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before 7 days '
-                       'without one', ff_internal.span(greatest(extract(epoch FROM now() - b.since), 0)::float8))
+           THEN format('no scan in %s: drop it only after 7 days without one',
+                       ff_internal.span(greatest(extract(epoch FROM now() - b.since), 0)::float8))
            WHEN b.usage = 'include'
            THEN 'the column is only carried along (INCLUDE): without it, these updates can be HOT'
            WHEN b.usage = 'predicate'

@@ -183,8 +183,8 @@ SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 
 SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'), '"Not %I; ""used""" {a} key t t 0', 'the index whose column is updated is named');
-SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'unused'),
-          '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one', 'never scanned, but watched only briefly: no DROP');
+SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'in [0-9]+ (s|min):', 'in SPAN:')) FROM told WHERE rel = 'unused'),
+          '|no scan in SPAN: drop it only after 7 days without one', 'never scanned, but watched only briefly: no DROP');
 SELECT is((SELECT scans_since FROM ff_internal.blocked('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'scans are watched since the first collection');
 SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told WHERE rel = 'seen_gone'), ARRAY['gone_i f', 'seen_i t'], 'two indexes, one column always NULL: only the other index is in the way');
 SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i'), 'gone is set, but has the same value in all rows.*nothing to do here', 'the harmless index is said to be harmless');
