@@ -285,8 +285,10 @@ AS $$
          WHERE i.ended_at >= (SELECT min(h.since) FROM held h WHERE NOT h.catalog_only)
          GROUP BY i.began_at, i.ended_at
     )
-    SELECT s.now, s.kind, s.holder, s.role_name, s.application, s.since, extract(epoch FROM s.until - s.since), s.xids,
-           100 * c.hot / c.updated, 100 * c.otherwise / c.updated,
+    SELECT s.now, s.kind, s.holder, s.role_name, s.application, s.since,
+           round(extract(epoch FROM s.until - s.since))::float8, s.xids,
+           round((100 * c.hot / c.updated)::numeric, 1)::float8,
+           round((100 * c.otherwise / c.updated)::numeric, 1)::float8,
            CASE WHEN c.updated > 0 THEN greatest(round(c.otherwise - c.hot), 0) END, s.doing,
            CASE WHEN s.catalog_only THEN 'holds back system catalogs only'
                 WHEN s.kind = 'idle in transaction'
