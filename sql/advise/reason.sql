@@ -22,11 +22,11 @@ RETURN CASE WHEN e.window_s < ff_internal.threshold('FULL_DAY') THEN ff_internal
                         trim_scale(round(d.needed_confidence::numeric, 2)),
                         trim_scale(round(d.confidence::numeric, 2))) END;
 
--- When the next collection is due, if the last ten came at even gaps, so somebody scheduled them; NULL: overdue.
+-- When the next collection is due, if the last ten came at even gaps, so something schedules them; NULL: overdue.
 CREATE FUNCTION ff_internal.next_collection() RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT CASE WHEN p.even IS NOT TRUE THEN 'collections are not scheduled: SELECT ff_schedule()'
+    SELECT CASE WHEN p.even IS NOT TRUE THEN 'collections do not come regularly: see ff_schedule()'
                 -- one missed collection is only late
                 WHEN p.last + 2 * p.pace >= now()
                 THEN 'next collection at ' || ff_internal.minute(greatest(p.last + p.pace, now())) END

@@ -45,16 +45,20 @@ RETURN (
       FROM ff_internal.server() s
       JOIN pg_stat_database d ON d.datname = current_database());
 
+-- What ff_export(true) adds.
+CREATE FUNCTION ff_internal.export_figures() RETURNS jsonb
+LANGUAGE sql STABLE
+RETURN jsonb_build_object(
+    'verdicts', (SELECT coalesce(jsonb_agg(v), '[]') FROM ff_internal.verified(NULL, true) v),
+    'blockers', (SELECT coalesce(jsonb_agg(b), '[]') FROM ff_internal.blocked() b),
+    'curves', (SELECT coalesce(jsonb_object_agg(r.relid::regclass, f.steps), '{}')
+                 FROM ff_internal.fit f JOIN ff_internal.followed r USING (rel_id) WHERE f.steps IS NOT NULL));
+
 CREATE FUNCTION @extschema@.ff_export(everything boolean DEFAULT false) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.export() || CASE WHEN everything THEN jsonb_build_object(
-               'verdicts', (SELECT coalesce(jsonb_agg(v), '[]') FROM ff_internal.verified(NULL, true) v),
-               'blockers', (SELECT coalesce(jsonb_agg(b), '[]') FROM ff_internal.blocked() b),
-               'curves', (SELECT coalesce(jsonb_object_agg(r.relid::regclass, f.steps), '{}')
-                            FROM ff_internal.fit f JOIN ff_internal.followed r USING (rel_id)
-                           WHERE f.steps IS NOT NULL)) ELSE '{}' END
+    SELECT ff_internal.export() || CASE WHEN everything THEN ff_internal.export_figures() ELSE '{}' END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_export(boolean) IS
 'What this database reports to a hub, as one document with a format number: identity, versions, and the advice of the '

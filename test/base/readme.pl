@@ -74,7 +74,7 @@ unlike($readme, qr/<!--/, 'the README has no HTML comment');
 my $reasons = slurp_file("$top/sql/advise/reason.sql");
 my @phrases = map { /'([^']*[a-z]{3}[^']*)'/g } map { s/(?:WHEN|<>|=|IN \() *'\w+'(?:, '\w+')*//gr } $reasons =~ /phrase := ([^;]*);/g;
 cmp_ok(scalar @phrases, '>=', 20, 'there are phrases');
-is(join(', ', grep { my $words = s/%s//r =~ s/^ +| +$//gr; index($readme, $words) < 0 } @phrases), '', 'every phrase of ff_advice is in the README');
+is(join(', ', grep { index($readme, $_) < 0 } map { s/^ +| +$//gr } map { split /%s/ } grep { !/_/ } @phrases), '', 'every phrase of ff_advice is in the README');
 
 my %there = map { $_ => 1 } split /\n/, $node->safe_psql('mydb', "SELECT proname FROM pg_proc WHERE proname ~ '^ff_' UNION SELECT relname FROM pg_class WHERE relname ~ '^ff_' UNION SELECT rolname FROM pg_roles UNION SELECT name FROM pg_settings WHERE name ~ '^fillfactor_advisor\\.'");
 is(join(' ', grep { !$there{$_} } $readme =~ /\b(ff_[a-z]\w*)/g), '', 'every function that the README names is there');

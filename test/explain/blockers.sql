@@ -9,7 +9,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(77);
+SELECT plan(79);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
@@ -237,6 +237,9 @@ SELECT skip('no pg_stat_statements', 39);
 -- what a user sees of it
 SELECT results_eq('SELECT relation::text, index::text, columns FROM ff.ff_blockers()', $$SELECT relation::text, index::text, array_to_string(columns, ', ') FROM ff_internal.blocked()$$, 'ff_blockers() has all, in the same order');
 SELECT cmp_ok((SELECT max(length(l)) FROM ff.ff_blockers(), string_to_table(what_to_do, E'\n') l WHERE l !~ '^DROP INDEX'), '<=', 34, 'ff_blockers(): lines are short');
+
+SELECT is(jsonb_array_length(ff.ff_export(true)->'blockers'), (SELECT count(*)::int FROM ff_internal.blocked()), 'ff_export(true) has them with all figures');
+SELECT is(ff.ff_export() ?| '{blockers,verdicts,curves}', false, 'ff_export() does not');
 
 -- roles
 CREATE ROLE regress_ff_blockers;
