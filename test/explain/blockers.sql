@@ -219,8 +219,8 @@ SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 
 SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'), '"Not %I; ""used""" {a} key t t 0', 'the index whose column is updated is named');
-SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'unused'),
-          '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one', 'never scanned, but watched only briefly: no DROP');
+SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'in [0-9]+ (s|min):', 'in SPAN:')) FROM told WHERE rel = 'unused'),
+          '|no scan in SPAN: drop it only after 7 days without one', 'never scanned, but watched only briefly: no DROP');
 SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'scans are watched since the first collection');
 SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told WHERE rel = 'seen_gone'), ARRAY['gone_i f', 'seen_i t'], 'two indexes, one column always NULL: only the other index is in the way');
 SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i'), 'gone is set, but has the same value in all rows.*nothing to do here', 'the harmless index is said to be harmless');
@@ -228,7 +228,7 @@ SELECT ok((SELECT bool_and(won_hot_per_s = 0) AND min(won_together_per_s) = 0 AN
 SELECT is((SELECT array_agg(index::text) FROM ff.ff_blockers('both_change')), ARRAY['both_a', 'both_b'], 'the rows stand in the order in which to drop');
 SELECT is((SELECT array_agg(format('%s %s %s %s %s %s', index, usage, blocked_per_s > 0, won_hot_per_s, won_wal_per_s > 0, ddl)) FROM ff.ff_blockers('behind') WHERE usage = 'unused'),
           ARRAY['behind_doc unused f 0 t '], 'an index in no way of HOT that nothing scans or needs, of any kind: asked for this table, it is named');
-SELECT matches((SELECT reason || '|' || suggestion FROM ff.ff_blockers('behind') WHERE index = 'behind_doc'::regclass), '^it keeps no update from being HOT, but each that is not [(].* per second[)] writes to it[|]no scan is known, but its scans were watched for', 'with what it costs, and how long its scans were watched');
+SELECT matches((SELECT reason || '|' || suggestion FROM ff.ff_blockers('behind') WHERE index = 'behind_doc'::regclass), '^it keeps no update from being HOT, but each that is not [(].* per second[)] writes to it[|]no scan in', 'with what it costs, and how long its scans were watched');
 SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE usage = 'unused'), 0::bigint, 'in the list of all tables, not before it was watched for 7 days');
 SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_key'), 'narrow it to (day): only the columns behind these change', 'a key column behind an unchanged one: narrow the index');
 SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_brin'), CASE WHEN :'summarizing' THEN 'nothing to do here' ELSE 'from PostgreSQL 16 on these updates are HOT' END, 'BRIN: HOT from PostgreSQL 16 on');
@@ -287,6 +287,13 @@ SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'ff_ad
 \else
 SELECT skip('no pg_stat_statements', 54);
 \endif
+
+-- what a user sees of it
+SELECT results_eq('SELECT relation::text, index::text, columns FROM ff.ff_blocked',
+    $$SELECT relation::text, index::text, array_to_string(columns, ', ') FROM ff.ff_blockers()$$,
+    'ff_blocked has all, in the same order');
+SELECT cmp_ok((SELECT max(length(l)) FROM ff.ff_blocked, string_to_table(what_to_do, E'\n') l
+    WHERE l !~ '^DROP INDEX'), '<=', 34, 'ff_blocked: lines are short');
 
 -- roles
 CREATE ROLE regress_ff_blockers;

@@ -36,5 +36,5 @@ SELECT jsonb_build_object(
     'statements', (SELECT jsonb_agg(to_jsonb(t)) FROM ff_internal.statement t JOIN s USING (statement_id)),
     'targets', (SELECT jsonb_agg(to_jsonb(t)) FROM ff_internal.statement_target t WHERE t.relid = 't'::regclass),
     'statement_history', (SELECT jsonb_agg(to_jsonb(h) ORDER BY h.ended_at) FROM ff_internal.statement_history h JOIN s USING (statement_id)),
-    'curve', (SELECT jsonb_agg(to_jsonb(c)) FROM ff_curve('t', all_steps => true) c),
+    'curve', (SELECT jsonb_agg(to_jsonb(c)) FROM ff_internal.decision_with_curve('t', false) v, unnest((v.fit).steps) c),
     'advice', (SELECT to_jsonb(a) FROM ff_advise('t') a))
