@@ -80,7 +80,8 @@ Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet 
 
 -- The rows of ff_curves.
 CREATE FUNCTION ff_internal.curves()
-RETURNS TABLE (relation regclass, fillfactor integer, rows integer, hot_pct real, size text, wal_bytes integer, bar text)
+RETURNS TABLE (relation regclass, fillfactor integer, rows integer, hot_pct real, size text, wal_bytes integer,
+               bar text)
 LANGUAGE plpgsql STABLE ROWS 1000
 AS $$
 BEGIN
