@@ -249,7 +249,8 @@ BEGIN
         THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
                     ff_internal.percent(ff_internal.setting('min_gain')))
         WHEN d.because = 'siblings' THEN 'not over all partitions'
-        WHEN best.fillfactor < now.fillfactor AND best.hot_pct < 100 * e.hot_share
+        WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
+        WHEN best.hot_pct < 100 * e.hot_share
         THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(best.hot_pct),
                     ff_internal.percent(100 * e.hot_share))
         WHEN best.needs_rewrite AND c.rewrite_gain > sqrt(now.cost / best.cost)
