@@ -388,7 +388,7 @@ $$;
 -- What the source of a mirror did not tell of a table, and the GRANT that helps, in sentences; NULL: nothing lacks.
 CREATE FUNCTION ff_internal.unread(relation oid) RETURNS text
 LANGUAGE sql STABLE
-RETURN (SELECT string_agg('. ' || m.lack, '')
+RETURN (SELECT string_agg(m.lack || '.', ' ')
           FROM ff_internal.observed o
          CROSS JOIN LATERAL (
                SELECT format('The source denied %s', concat_ws(': ', d.what,
@@ -448,7 +448,6 @@ BEGIN
         CASE WHEN e.open_writers > 0 AND NOT changes
              THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
         rehearsed,
-        CASE WHEN e.intervals IS NOT NULL THEN ff_internal.unread(e.relation) END,
         CASE WHEN changes AND e.window_s < ff_internal.threshold('FULL_DAY')
              THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
         '.');
