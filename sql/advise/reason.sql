@@ -170,7 +170,9 @@ BEGIN
                              'ff_blockers() shows the index and the statements',
                              ff_internal.of_recent_updates(e.blocked_share),
                              ' (' || concat_ws('; ', ff_internal.suspect_indexes(e.relation),
-                                               ff_internal.besides_statements(e)) || ')');
+                                               -- beside the primary key, one index is the only suspect
+                                               CASE WHEN e.indexes > 2 OR e.indexed_share IS NOT NULL
+                                                    THEN ff_internal.besides_statements(e) END) || ')');
         WHEN 'old_snapshot' THEN
             phrase := 'an old snapshot is held';
             reason := e.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
