@@ -221,7 +221,7 @@ CREATE FUNCTION ff_internal.words_without_hot(
 LANGUAGE sql STABLE
 RETURN format('. %s would save %s of its cost, because %s%s, but ', n.fillfactor,
               ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(d.seen_cause),
-              CASE WHEN n.needs_rewrite THEN ' and by the rewrite' ELSE '' END)
+              CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END)
        || CASE d.because WHEN 'less_hot'
           THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct),
                       ff_internal.percent(100 * e.hot_share))
