@@ -178,7 +178,9 @@ BEGIN
                              'ff_blockers() shows the index and the statements',
                              ff_internal.of_recent_updates(e.blocked_share),
                              ' (' || concat_ws('; ', ff_internal.suspect_indexes(e.relation),
-                                               ff_internal.besides_statements(e)) || ')');
+                                               -- beside the primary key, one index is the only suspect
+                                               CASE WHEN e.indexes > 2 OR e.indexed_share IS NOT NULL
+                                                    THEN ff_internal.besides_statements(e) END) || ')');
         WHEN 'old_snapshot' THEN
             SELECT CASE WHEN max(h.last_seen_at) < (SELECT max(c.began_at) FROM ff_internal.collection c)
                         THEN ff_internal.minute(max(h.last_seen_at)) END INTO ended
@@ -234,8 +236,9 @@ RETURN CASE seen_cause WHEN 'settled' THEN 'pages are pruned less often'
 CREATE FUNCTION ff_internal.words_without_hot(
     e ff_internal.table_evidence, d ff_internal.decision, n ff_internal.step) RETURNS text
 LANGUAGE sql STABLE
-RETURN format('. %s would save %s of its cost, because %s, but ', n.fillfactor,
-              ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(d.seen_cause))
+RETURN format('. %s would save %s of its cost, because %s%s, but ', n.fillfactor,
+              ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(d.seen_cause),
+              CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END)
        || CASE d.because WHEN 'less_hot'
           THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct),
                       ff_internal.percent(100 * e.hot_share))
@@ -265,7 +268,8 @@ BEGIN
         THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
                     ff_internal.percent(ff_internal.setting('min_gain')))
         WHEN d.because = 'siblings' THEN 'not over all partitions'
-        WHEN best.fillfactor < now.fillfactor AND best.hot_pct < 100 * e.hot_share
+        WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
+        WHEN best.hot_pct < 100 * e.hot_share
         THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(best.hot_pct),
                     ff_internal.percent(100 * e.hot_share))
         WHEN best.needs_rewrite AND c.rewrite_gain > sqrt(now.cost / best.cost)

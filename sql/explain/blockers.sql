@@ -106,8 +106,9 @@ BEGIN ATOMIC
                    || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
               FROM placed o JOIN pg_class c ON c.oid = o.indexrelid WHERE NOT o.summarizing AND NOT o.still),
            e.kept_with_room * p.rate * p.explained * (SELECT sum(l.part) FROM last l),
-           CASE WHEN p.place = 1 OR NOT p.seen THEN ff_internal.besides_statements(e) END
+           CASE WHEN p.place = 1 OR NOT p.seen THEN u.besides END
       FROM placed p
+     CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
      CROSS JOIN LATERAL (SELECT e.kept_with_room * p.rate * p.explained * p.alone) w(won);
 END;
 
@@ -123,6 +124,7 @@ BEGIN ATOMIC
            w.watched OR NOT i.indisvalid, row_number() OVER (ORDER BY c.relpages DESC, c.relname),
            NULL::double precision, NULL::text, NULL::double precision, NULL::text
       FROM ff_internal.updates_per_s(e) r(rate)
+     CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
       JOIN pg_index i ON i.indrelid = e.relation AND i.indisready
       JOIN pg_class c ON c.oid = i.indexrelid AND c.relkind = 'i'
       JOIN pg_am m ON m.oid = c.relam AND m.amname <> 'brin'
@@ -133,7 +135,7 @@ BEGIN ATOMIC
        AND (w.watched OR NOT i.indisvalid OR NOT only_watched)
        AND ff_internal.index_needed(i.indexrelid) IS NULL
        -- else it may be in the way after all
-       AND ff_internal.besides_statements(e) IS NULL
+       AND u.besides IS NULL
        AND i.indexrelid NOT IN (SELECT b.indexrelid FROM ff_internal.blocking_indexes(e.relation) b
                                  WHERE e.kept_share >= 0.01);
 END;
