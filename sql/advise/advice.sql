@@ -225,7 +225,7 @@ AS $$
                     concat(rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.'),
                     'Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                         || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
-                    v.shards)), ff_internal.confidence_words(d)), g.ddl)::ff_internal.advice,
+                    v.shards, l.lacks)), ff_internal.confidence_words(d)), g.ddl)::ff_internal.advice,
            CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, v.evidence, v.fit,
            v.decision, v.shards
       FROM ff_internal.pooled_decisions(relation, pooled) v
@@ -259,7 +259,8 @@ AS $$
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
      CROSS JOIN (SELECT EXISTS (SELECT FROM ff_internal.observed)) here(mirror)
-      LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.intervals > 0) l(lacks) ON true
+      LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.not_examined IS NULL
+                            AND e.intervals > 0) l(lacks) ON true
      ORDER BY y.changes DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
               e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
