@@ -190,9 +190,14 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
 	('{
-		answer,begin,check_export,check_source,connect_timeout,dblink,deadline,failed,ff_fleet_add,ff_fleet_refresh,
-		ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,fleet_refresh,hang_up,leave,limits,mine,send,
-		step,store,turn,weigh}',
+		answer,ask,attach_all,attach_statements,attempt,begin,change_table,check_export,check_mirror,
+		check_observation,check_source,column_statements,columns_of,connect_timeout,dblink,deadline,
+		detach_statement,drop_gone,drop_index,drop_indexes,drop_mirrored,failed,ff_fleet_add,
+		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
+		ff_mirror_import,fleet_refresh,follow,follow_index,follow_table,forget_lost,hang_up,
+		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,move_aside,observation,
+		observe,option_statements,renumber,send,server_said,set_aside,settings_said,step,store,
+		store_activity,store_tables,table_statements,take,turn,type_here,weigh}',
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
 	('{counted,collect_due,counter_columns,counters_plus,horizon_holders,own_horizon_holders,index_definitions,'

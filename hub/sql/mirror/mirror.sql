@@ -7,7 +7,6 @@ AS $$
 DECLARE
     m ff_hub.mirror;
 BEGIN
-    PERFORM ff_hub.check_role('collector');
     SELECT * INTO m FROM ff_hub.mirror;
     IF m.only_one IS NULL AND EXISTS (SELECT FROM ff_internal.collection) THEN
         PERFORM ff_internal.refuse('55000', format('database %I has a history of its own tables', current_database()),
@@ -51,6 +50,7 @@ CREATE FUNCTION @extschema@.ff_mirror(server name) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
+    PERFORM ff_hub.check_role('collector');
     PERFORM ff_hub.check_mirror(server);
     PERFORM ff_hub.connect_timeout(server);
     INSERT INTO ff_hub.mirror AS m (server) VALUES (server)
@@ -77,6 +77,7 @@ CREATE FUNCTION @extschema@.ff_mirror_import(observation jsonb) RETURNS SETOF te
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
+    PERFORM ff_hub.check_role('collector');
     PERFORM ff_hub.check_mirror(NULL);
     INSERT INTO ff_hub.mirror (server) VALUES (NULL) ON CONFLICT DO NOTHING;
     PERFORM ff_hub.take(observation, NULL);
