@@ -209,7 +209,8 @@ AS $$
                 m.wal_bytes, m.seconds, make_interval(secs => e.window_s),
                 d.cause NOT IN ('not_examined', 'too_wide')
                     AND coalesce(e.window_s < ff_internal.threshold('FULL_DAY'), true),
-                concat(k.words, rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
+                concat(k.words, rtrim(t.reason, CASE WHEN x.next IS NULL AND l.lacks IS NULL THEN '' ELSE '.' END),
+                       '; ' || x.next, CASE WHEN x.next IS NULL AND l.lacks IS NULL THEN '' ELSE '.' END,
                        ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                            || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes)
                            || ' of WAL.',
@@ -245,7 +246,8 @@ AS $$
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
      CROSS JOIN (SELECT EXISTS (SELECT FROM ff_internal.observed)) here(mirror)
-      LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.intervals > 0) l(lacks) ON true
+      LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.not_examined IS NULL
+                            AND e.intervals > 0) l(lacks) ON true
      ORDER BY y.changes DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
               e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;

@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(94);
+SELECT plan(95);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -178,6 +178,8 @@ DROP INDEX account_brin;
 SELECT is(ff_internal.still_columns('account'::regclass), NULL, 'columns with one value: unknown');
 SELECT says('table', 'account'::regclass, '{"still": ["balance"]}');
 SELECT is(ff_internal.still_columns('account'::regclass), '{balance}', 'columns with one value: as the source says');
+SELECT says('table', 'account'::regclass, '{"triggers": ["touch"]}');
+SELECT is((t.name, t.fired_by, t.changes)::text, '(touch,,)', 'triggers of the source are known by name') FROM ff_internal.update_triggers('account'::regclass) t;
 CALL works(21, 21);
 SELECT is((holder, since, last_seen_at)::text, ('pid 4711', at - interval '1 day', at + interval '21 min')::text, 'a holder has a history') FROM ff_internal.horizon_history, begun;
 SELECT is((setting, value, before_at, seen_at)::text, ('backend_flush_after', '64', at + interval '20 min', at + interval '21 min')::text, 'a changed setting has a history') FROM ff_internal.setting_history, begun WHERE before_at IS NOT NULL;
