@@ -1,6 +1,7 @@
 -- Rights of the hub's objects, and what pg_dump dumps: see give_rights() in sql/base/grant.sql.
 CALL ff_internal.give_rights('fillfactor_advisor_hub',
-    collecting => '{limits, dblink, connect_timeout, deadline, send, answer, hang_up, check_export, store, failed, check_source,
+    collecting => '{
+        limits, dblink, connect_timeout, deadline, send, answer, hang_up, check_export, store, failed, check_source,
         weigh, mine, leave, turn, step, begin, fleet_refresh, type_here, columns_of, table_statements,
         column_statements, option_statements, index_statements, detach_statement, attach_statements, attempt,
         is_mirrored, forget_lost, renumber, drop_mirrored, drop_gone, drop_mirrored_index, drop_indexes, move_aside,
