@@ -12,8 +12,8 @@
 -- everybody may call, are read as JSON, or by query_to_xml(), which runs the text of a query.
 --
 -- asked: what the mirror knows. shapes, counters: the digest of each bucket of tables (OID modulo 1,024) as last sent;
--- only those that differ are sent. most: of how many tables, about; the others are counted in left. statements: the most
--- to follow; texts: those known. since: the last observation, by this server's clock.
+-- only those that differ are sent. most: of how many tables, about; the others are counted in left. statements: the
+-- most to follow; texts: those known. since: the last observation, by this server's clock.
 \set QUIET on
 \set ON_ERROR_STOP on
 BEGIN TRANSACTION READ ONLY;
