@@ -143,7 +143,8 @@ RETURN (
     SELECT facts || jsonb_build_object(
                'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
                'relation', ff_internal.qualified_name(c.oid), 'who', i.who, 'relfilenode',
-               coalesce(o.said->>'relfilenode', c.relfilenode::text), 'owner', coalesce(o.said->>'owner', r.rolname),
+               coalesce(o.said->>'relfilenode', c.relfilenode::text), 'owner',
+               coalesce(o.said->>'owner', CASE WHEN o.said IS NULL THEN r.rolname ELSE 'their owner' END),
                'options_before', c.reloptions, 'options_after', a.options, 'statement', s.change,
                'undo', s.undo, 'guarded_statement', g.call || ', false);', 'guarded_undo', g.call || ', true);',
                'rewrite', facts->'rewrite' || jsonb_build_object('methods', coalesce(m.methods, '[]'), 'method',

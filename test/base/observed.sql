@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(95);
+SELECT plan(96);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -146,6 +146,7 @@ SELECT ok(text ~ 'ff_script.made = ''database shop of cluster 700000000000000000
 SELECT ok(text ~ 'database:  shop of cluster 7000000000000000001 \(db.example, port 5444\), PostgreSQL 15.4', 'its head says which server and database it is for') FROM script;
 SELECT ok(text ~ E'psql -X -h ''db.example'' -d ''shop'' -f FILE', 'and how to run it there') FROM script;
 SELECT ok(text ~ E'ff_change\\(''{public,job,50001}'', ''{autovacuum_enabled=off}''', 'a change is guarded by the source''s OID and options') FROM script;
+SELECT ok(text ~ 'as a superuser or a member of their owner;', 'who owns the tables there is not known') FROM script;
 SELECT ok(text ~ 'a mirror sees no free disk' AND text !~ 'are free where the WAL is', 'free disk is not known') FROM script;
 SELECT is((c->>'relfilenode', m->>'method', m->'free_bytes')::text, ('60001', 'VACUUM FULL', 'null'::jsonb)::text, 'a rewrite is guarded by the source''s file, and pg_repack is not there') FROM ff_script_json('job') s, jsonb_array_elements(s->'changes') c, jsonb_array_elements(c->'rewrite'->'methods') m
  WHERE (c->'rewrite'->>'wanted')::boolean UNION ALL SELECT pass('no rewrite is wanted') FROM ff_script_json('job') s WHERE NOT (s->'changes'->0->'rewrite'->>'wanted')::boolean;
