@@ -9,7 +9,6 @@ CREATE TYPE ff_internal.table_difference AS (
     redefined         boolean,       -- its file, name, options or indexes differ
     lost              boolean,       -- its counters were reset, or may have been
     index_definitions text[],        -- now
-    index_keys        bigint[],      -- now
     indexed_columns   smallint[]     -- now
 );
 $$);

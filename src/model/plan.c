@@ -133,6 +133,12 @@ ff_fit_split(const Evidence *e)
 		moved = cold * e->seen_moved / (e->seen_same_page + e->seen_moved);
 	if (isnan(moved))
 	{
+		/* if all set an indexed column, room helps none of them, wherever they went */
+		if (indexed >= 1)
+		{
+			s.eligible = s.recoverable = 0;
+			s.blocked = 1 - s.hot;
+		}
 		split_kept(indexed, &s);
 		return s;
 	}

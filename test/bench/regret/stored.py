@@ -18,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.join(HERE, '../../..')
 FILE = os.path.join(HERE, 'observations.json.xz')
+# fields of the model's input that only pages show
+PAGES = ('seen_', 'recent_', 'inserted_length', 'updated_length', 'updated_pct', 'rows_per_page', 'group_', 'update_')
 KEPT = ('action', 'recommended_fillfactor', 'needs_rewrite', 'confidence', 'cause')
 
 
@@ -111,10 +113,30 @@ def compiled(folder):
     return cli
 
 
-def replay(path=FILE, *names):
+def mean(lengths):
+    rows = sum(lengths[1::2])
+    return sum(a * b for a, b in zip(lengths[::2], lengths[1::2])) / rows if rows else None
+
+
+def mirrored(o):
+    """An observation as a mirror makes it: of what pages show, only rows, blocks and the mean length of a row."""
+    i = {k: v for k, v in o['input'].items() if not k.startswith(PAGES)}
+    inserted, updated = (mean(o['input'].get(k) or []) for k in ('inserted_length', 'updated_length'))
+    share = (o['input'].get('updated_pct') or 0) / 100 if inserted and updated else 0 if inserted else 1
+    width = (1 - share) * (inserted or 0) + share * (updated or 0)
+    if width and i.get('live_rows'):
+        i.update(inserted_length=[8 * math.ceil(width / 8), i['live_rows']], rows_per_page=i['live_rows'] / i['blocks'])
+    return dict(o, input=i)
+
+
+def replay_mirror(path=FILE, *names):
+    replay(path, *names, seen=mirrored)
+
+
+def replay(path=FILE, *names, seen=lambda o: o):
     from report import judged, replayed, report
     begun = time.monotonic()
-    observations = [o for o in load(path) if not names or o['name'] in names]
+    observations = [seen(o) for o in load(path) if not names or o['name'] in names]
     with tempfile.TemporaryDirectory() as folder:
         cli = os.environ.get('MODEL_CLI') or compiled(folder)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
