@@ -53,7 +53,7 @@ INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_
 SELECT rel_id, 'fillfactor', now() - interval '10 min', now() - interval '9 min', 1, 100, 90 FROM ff_internal.relation;
 SELECT is(before_change(), '100 100 300 246', 'what was seen at the fillfactor before');
 INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
-SELECT rel_id, 'indexes', now() - interval '16 min', now() - interval '14 min', 1, 100, 100 FROM ff_internal.relation;
+SELECT rel_id, 'indexes', now() - interval '17 min', now() - interval '15.5 min', 1, 100, 100 FROM ff_internal.relation;
 SELECT is(before_change(), '100 100 100 82', 'with other indexes it does not count');
 UPDATE ff_internal.counter_interval SET rewritten = true WHERE fillfactor = 90;
 SELECT is(before_change(), '', 'nor if the table was rewritten since');
