@@ -27,7 +27,7 @@ static const Prior
 	PR_PAGES = {0.3, 1, 100},		/* the same, if pages show groups: factor on their rows */
 	PR_CALLS = {0.75, 2, 20},		/* one-row statements in a transaction */
 	PR_EVERY = {0, 2, 20},			/* every k-th row */
-	PR_DISTANCE = {0, 0.2, 5},		/* rows from insert to update: factor on what pages show */
+	PR_DISTANCE = {0, 0.04, 5},		/* rows from insert to update: factor on what pages show */
 	PR_SKEW = {0, 0.8, 1.3},		/* exponent of a skewed pick */
 	PR_SHARE = {0.4, 0.03, 0.6},	/* share of a second kind of unknown updates */
 	PR_LAG = {0.5, 0.5, 1000},		/* age of the oldest snapshot, transactions */
