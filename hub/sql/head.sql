@@ -10,5 +10,16 @@
 -- Nothing below can be bound to an operator or function of somebody else's.
 SET LOCAL search_path TO pg_catalog, pg_temp;
 
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = 'ff_hub') THEN
+        RAISE 'schema "ff_hub" already exists'
+            USING ERRCODE = 'duplicate_schema',
+                  DETAIL = 'The extension makes this schema itself and keeps its tables and inner functions there.',
+                  HINT = 'Drop the schema or rename it.';
+    END IF;
+END
+$$;
+
 CREATE SCHEMA ff_hub;
 COMMENT ON SCHEMA ff_hub IS 'Tables and inner functions of the extension fillfactor_advisor_hub.';

@@ -19,7 +19,7 @@ BEGIN
     FOR part IN 1 .. CASE WHEN schedule IS NULL THEN 0 ELSE parts END LOOP
         RETURN NEXT ff_internal.schedule_job(format('%s%s/%s', jobs, part, parts), schedule,
                                              format('CALL ff_hub.fleet_refresh(%s, %s)', part, parts),
-                                             'fillfactor_advisor_hub');
+                                             'ff_fleet_schedule(NULL)', 'fillfactor_advisor_hub');
     END LOOP;
 END
 $$;

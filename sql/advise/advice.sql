@@ -10,11 +10,18 @@ LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     RETURN (
-    SELECT md5(concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.oid, c.relfilenode, fillfactor,
+    SELECT md5(concat_ws(' ', ff_internal.model_version(),
+                         coalesce(o.said->>'system_identifier', s.system_identifier::text), c.oid,
+                         coalesce(t.said->>'relfilenode', c.relfilenode::text), fillfactor,
                          (SELECT array_agg(k.keys ORDER BY k.keys)
                             FROM pg_index i, concat_ws(' ', i.indkey, i.indexprs, i.indpred) k(keys)
                            WHERE i.indrelid = c.oid AND i.indislive)))
-      FROM pg_class c CROSS JOIN ff_internal.server() o WHERE c.oid = relation);
+      -- for each table, so not by the views user_table and server
+      FROM pg_class c
+     CROSS JOIN ff_internal.own_server() s
+      LEFT JOIN ff_internal.observed t ON t.kind = 'table' AND t.id = c.oid
+      LEFT JOIN ff_internal.observed o ON o.kind = 'server' AND o.id = 0
+     WHERE c.oid = relation);
 END
 $$;
 
@@ -206,7 +213,7 @@ AS $$
                        ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                            || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes)
                            || ' of WAL.',
-                       ' ' || v.shards), g.ddl)::ff_internal.advice,
+                       ' ' || v.shards, ' ' || l.lacks), g.ddl)::ff_internal.advice,
            CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, v.evidence, v.fit,
            v.decision, v.shards
       FROM ff_internal.pooled_decisions(relation, pooled) v
@@ -237,6 +244,8 @@ AS $$
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite AND y.changes OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
+     CROSS JOIN (SELECT EXISTS (SELECT FROM ff_internal.observed)) here(mirror)
+      LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.intervals > 0) l(lacks) ON true
      ORDER BY y.changes DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
               e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
@@ -325,7 +334,11 @@ BEGIN
      WHERE l.words IS NOT NULL
     UNION ALL
     SELECT NULL, 'nothing collected:', NULL, NULL, NULL, NULL, NULL, 'run CALL ff_collect()'
-     WHERE NOT EXISTS (SELECT FROM ff_internal.collection);
+     WHERE NOT EXISTS (SELECT FROM ff_internal.collection)
+    UNION ALL
+    SELECT NULL, 'mirror of:', NULL, NULL, NULL, NULL, NULL,
+           left(concat(s.database, ' on ' || (s.observed->>'host')), 40)
+      FROM ff_internal.server s WHERE s.observed IS NOT NULL;
 END
 $$;
 
@@ -422,8 +435,9 @@ BEGIN
     -- the decision, even if somebody dismissed it
     INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action,
                                  from_fillfactor, to_fillfactor, confidence, updates_per_s, updated)
-    VALUES (id, clock_timestamp(), coalesce(f.evidence_hash, ''), f.made_with, coalesce(f.valid_for, ''), f.choice,
-            f.steps, d.action, a.fillfactor, d.recommended_fillfactor, a.confidence, a.updates_per_s, f.updated)
+    VALUES (id, ff_internal.observed_at(), coalesce(f.evidence_hash, ''), f.made_with, coalesce(f.valid_for, ''),
+            f.choice, f.steps, d.action, a.fillfactor, d.recommended_fillfactor, a.confidence, a.updates_per_s,
+            f.updated)
     ON CONFLICT (rel_id) DO UPDATE
        SET (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action, from_fillfactor,
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
@@ -434,13 +448,13 @@ BEGIN
                 CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END);
     IF d.action IN ('lower', 'raise')
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, d.recommended_fillfactor)
-            OR last.made_at < clock_timestamp() - interval '1 day' OR last.judged_at IS NOT NULL
+            OR last.made_at < ff_internal.observed_at() - interval '1 day' OR last.judged_at IS NOT NULL
             OR (abs(last.predicted_hot_pct - n.hot_pct) < new_prediction OR n.hot_pct IS NULL) IS NOT TRUE) THEN
         INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
                                             predicted_hot_low, predicted_hot_high, wal_bytes_saved, size_bytes,
                                             predicted_size_bytes)
-        VALUES (id, clock_timestamp(), a.fillfactor, d.recommended_fillfactor, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
-                (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes);
+        VALUES (id, ff_internal.observed_at(), a.fillfactor, d.recommended_fillfactor, n.hot_pct, n.hot_pct_low,
+                n.hot_pct_high, (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes);
     END IF;
     RETURN 1;
 END

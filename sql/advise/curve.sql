@@ -25,6 +25,7 @@ DECLARE
     f   ff_internal.fit;
     d   ff_internal.decision;
     now ff_internal.step;
+    best ff_internal.step;
 BEGIN
     PERFORM ff_internal.check_role('reader');
     IF all_steps IS NULL THEN
@@ -34,6 +35,7 @@ BEGIN
     f := v.fit;
     d := v.decision;
     now := ff_internal.step_at(f.steps, d.current_step);
+    best := ff_internal.best_step(f.steps, d.current_step, d.recommended_fillfactor);
     RETURN QUERY
         SELECT s.fillfactor, s.rows_per_page,
                concat_ws(' ', rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.'), m.marks),
@@ -49,12 +51,14 @@ BEGIN
                SELECT s.fillfactor = now.fillfactor AS current,
                       s.fillfactor = CASE WHEN d.action IN ('lower', 'raise') THEN d.recommended_fillfactor
                                           ELSE now.fillfactor END AS advised,
-                      s.cost = (SELECT min(o.cost) FROM unnest(f.steps) o) AS best) w
+                      s.fillfactor = best.fillfactor AS best) w
          CROSS JOIN LATERAL (
                SELECT nullif(concat_ws(', ', CASE WHEN w.current THEN 'current' END,
                           CASE WHEN w.advised THEN 'advised' END, CASE WHEN w.best AND w.advised THEN 'best'
-                               WHEN w.best THEN 'best, but saves ' || ff_internal.percent(
-                                    100 - 100 * s.cost / now.cost) || ': see ff_advise()' END), '') AS marks) m
+                               WHEN w.best THEN 'best, but saves '
+                                    || ff_internal.percent(100 - 100 * s.cost / now.cost) || ': ' || CASE
+                                    WHEN d.wants_model THEN 'see ff_advise()'
+                                    ELSE (ff_internal.words(v.evidence, f, d)).phrase END END), '') AS marks) m
          WHERE all_steps OR m.marks IS NOT NULL
             -- the steps that contain 100, 90, ... 30
             OR s.fillfactor IN (SELECT min(o.fillfactor)

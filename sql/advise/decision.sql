@@ -52,7 +52,7 @@ BEGIN ATOMIC
                    (f.choice).best_gain, (f.choice).action = 'wait' AS model_waits,
                    (f.choice).action IN ('set', 'rewrite') AS model_changes,
                    (f.choice).confidence AS model_confidence, (f.choice).settling, (f.choice).update_call_rows,
-                   s.step_fillfactor, s.step_cost, s.step_bytes, s.step_disk, s.step_wal, s.step_us,
+                   s.step_fillfactor, s.step_cost, s.step_hot, s.step_bytes, s.step_disk, s.step_wal, s.step_us,
                    (f.choice).wal_bytes_now AS wal_now, (f.choice).us_now, e.heap_bytes + e.index_bytes AS disk_now,
                    most_costs[1] AS most_wal, most_costs[2] AS most_us,
                    f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
@@ -63,7 +63,7 @@ BEGIN ATOMIC
                    CASE WHEN e.fillfactor < 100 AND e.updated < ff_internal.setting('min_updates')
                         THEN ff_internal.siblings_updated(e.relation) END AS siblings_updated
               FROM (SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
-                           array_agg(s.size_bytes::float8) AS step_bytes,
+                           array_agg(s.hot_pct) AS step_hot, array_agg(s.size_bytes::float8) AS step_bytes,
                            array_agg((s.size_bytes + s.index_bytes)::float8) AS step_disk,
                            array_agg(s.wal_bytes_per_update) AS step_wal, array_agg(s.us_per_update) AS step_us
                       FROM unnest(f.steps) s) s
@@ -84,6 +84,15 @@ END;
 CREATE FUNCTION ff_internal.step_at(steps ff_internal.step[], fillfactor integer) RETURNS ff_internal.step
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
+
+-- The step that costs least; of those that differ by less than is shown, the advised one, the present one, or the
+-- highest.
+CREATE FUNCTION ff_internal.best_step(steps ff_internal.step[], present integer, advised integer)
+RETURNS ff_internal.step
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT s FROM unnest(steps) s
+         WHERE s.cost < 1.0005 * (SELECT min(o.cost) FROM unnest(steps) o)
+         ORDER BY s.fillfactor = advised DESC, s.fillfactor = present DESC, s.fillfactor DESC LIMIT 1);
 
 -- Returns its argument, NULL included, if that table can be examined. Errors: 42P01 unknown OID, 42809 not a table.
 CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass

@@ -35,6 +35,25 @@ AS $$
      WHERE p.last + 2 * p.pace >= now()
 $$;
 
+-- Why the statements seen do not tell which columns updates change.
+CREATE FUNCTION ff_internal.statements_hint() RETURNS text
+LANGUAGE sql STABLE
+RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
+                'the statements seen explain too few of the updates'
+                || CASE WHEN ff_internal.server_setting('pg_stat_statements.track') = 'top'
+                        THEN '; those inside functions are seen with pg_stat_statements.track = all' ELSE '' END);
+
+-- What changes indexed columns where the statements seen explain clearly less than what was not HOT; NULL: they do
+-- explain it.
+CREATE FUNCTION ff_internal.besides_statements(e ff_internal.table_evidence) RETURNS text
+LANGUAGE sql STABLE
+RETURN CASE WHEN e.kept_share >= ff_internal.threshold('BLOCKED') AND e.indexed_share IS NULL
+            THEN ff_internal.statements_hint()
+            WHEN e.kept_share - e.indexed_share >= ff_internal.threshold('UNEXPLAINED')
+            THEN 'statements explain ' || ff_internal.percent(100 * e.indexed_share) || ' of the updates; '
+                 || coalesce(ff_internal.trigger_words(e.relation, e.began_at),
+                             'look for functions, triggers and the unattributed rows of ff_statements()') END;
+
 -- Why nothing can be said of a table yet; NULL if something can.
 CREATE FUNCTION ff_internal.words_without_data(
     e ff_internal.table_evidence, d ff_internal.decision, OUT phrase text, OUT reason text)
@@ -63,13 +82,19 @@ BEGIN
     ELSIF e.intervals IS NULL AND NOT d.idle THEN
         phrase := 'nothing was written yet';
         reason := 'nothing was written to it since its first collection: one more is needed after some writes';
-    ELSIF e.blocks = 0 OR d.row_width = 0 THEN
+    ELSIF d.seen_cause = 'no_data' AND e.blocks = 0 AND e.updated < enough THEN
         phrase := 'empty';
         reason := 'the table is empty: it is judged once a collection finds rows in it';
     ELSIF d.seen_cause = 'no_data' AND since < enough THEN
         phrase := ff_internal.counted(since, 'update') || ' since it was altered';
         reason := 'too little was seen since its fillfactor or its indexes changed: '
                   || ff_internal.until_updated(e, since, enough);
+    ELSIF d.seen_cause = 'no_data' AND coalesce(e.updated_width, e.inserted_width) IS NULL
+          AND e.recoverable_share > 0 THEN
+        phrase := 'empty at each collection';
+        reason := format('%s left their page because it was full, but it was empty whenever it was sampled: how much '
+                         'room a row needs is known once a sample finds one',
+                         ff_internal.of_recent_updates(e.newpage_share));
     ELSIF d.seen_cause = 'no_data' THEN
         phrase := 'too little is known';
         reason := format('%s of its updates were not HOT, but neither the server nor the pages say whether they left '
@@ -118,7 +143,8 @@ CREATE FUNCTION ff_internal.words_of_cause(
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    fits  CONSTANT integer := (ff_internal.step_at(f.steps, d.current_step)).rows_per_page;
+    fits  CONSTANT integer := coalesce((ff_internal.step_at(f.steps, d.current_step)).rows_per_page,
+                                       ff_internal.rows_per_page(e.fillfactor, d.row_width));
     full_page CONSTANT text := ff_internal.of_recent_updates(e.newpage_share)
                                || ' left their page because it was full';
 BEGIN
@@ -132,7 +158,7 @@ BEGIN
                 WHEN d.action = 'lower' THEN ': what is left to save is pruning'
                 WHEN d.action = 'raise' THEN ': they need less room than there is'
                 -- a rewrite clears the marks of HOT updates
-                WHEN e.fillfactor = 100
+                WHEN e.fillfactor = 100 AND e.live_rows > 0
                      AND EXISTS (SELECT FROM ff_internal.page_sample p
                                   WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at
                                     AND p.updated_hot_rows <= p.updated_nonhot_rows)
@@ -140,10 +166,11 @@ BEGIN
                 ELSE ': its pages have room already' END;
         WHEN 'indexed_column' THEN
             phrase := 'an indexed column changes';
-            reason := format('%s were non-HOT, because an indexed column changed%s: no fillfactor can help. '
+            reason := format('%s were non-HOT, because an indexed column changed%s. No fillfactor makes them HOT; '
                              'ff_blockers() shows the index and the statements',
                              ff_internal.of_recent_updates(e.blocked_share),
-                             ' (' || ff_internal.suspect_indexes(e.relation) || ')');
+                             ' (' || concat_ws('; ', ff_internal.suspect_indexes(e.relation),
+                                               ff_internal.besides_statements(e)) || ')');
         WHEN 'old_snapshot' THEN
             phrase := 'an old snapshot is held';
             reason := e.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
@@ -180,6 +207,58 @@ AS $$
      CROSS JOIN LATERAL (SELECT 8192 * e.blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(now, later)
 $$;
 
+-- What more room saves where no more updates are HOT.
+CREATE FUNCTION ff_internal.saved_without_hot(seen_cause text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE seen_cause WHEN 'settled' THEN 'pages are pruned less often'
+                       ELSE 'the old and the new version of a row share a page more often' END;
+
+-- Why a step that pays, but makes no more updates HOT, is not advised.
+CREATE FUNCTION ff_internal.words_without_hot(
+    e ff_internal.table_evidence, d ff_internal.decision, n ff_internal.step) RETURNS text
+LANGUAGE sql STABLE
+RETURN format('. %s would save %s of its cost, because %s, but ', n.fillfactor,
+              ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(d.seen_cause))
+       || CASE d.because WHEN 'less_hot'
+          THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct),
+                      ff_internal.percent(100 * e.hot_share))
+          ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
+                      ff_internal.percent(ff_internal.setting('min_gain')
+                                          * ff_internal.threshold('CLEAR_GAINS'))) END;
+
+-- Why the step that costs least (ff_curve() marks it) is not the one advised; NULL: it is, or is named already.
+CREATE FUNCTION ff_internal.words_of_best(
+    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    c    ff_internal.choice := f.choice;
+    now  ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
+    best ff_internal.step := ff_internal.best_step(f.steps, d.current_step, d.recommended_fillfactor);
+    -- the cost of each step is relative to the best one
+    saved CONSTANT float8 := 100 * (1 - best.cost / now.cost);
+    named CONSTANT boolean := d.action <> 'keep' OR d.because IN ('less_hot', 'no_hot_gain', 'not_worth');
+BEGIN
+    IF NOT d.wants_model OR best.hot_pct IS NULL OR saved IS NULL OR best.fillfactor = now.fillfactor
+       OR best.fillfactor = d.step AND named THEN
+        RETURN NULL;
+    END IF;
+    RETURN format('. The best step, %s, would save %s, but ', best.fillfactor, ff_internal.percent(saved)) || CASE
+        WHEN saved < ff_internal.setting('min_gain')
+        THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
+                    ff_internal.percent(ff_internal.setting('min_gain')))
+        WHEN d.because = 'siblings' THEN 'not over all partitions'
+        WHEN best.fillfactor < now.fillfactor AND best.hot_pct < 100 * e.hot_share
+        THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(best.hot_pct),
+                    ff_internal.percent(100 * e.hot_share))
+        WHEN best.needs_rewrite AND c.rewrite_gain > sqrt(now.cost / best.cost)
+        THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor)
+        WHEN d.step <> now.fillfactor
+        THEN format('that is not clearly more than %s, which was considered before', d.step)
+        ELSE 'that is not sure: it does not follow from all that explains what was seen' END;
+END
+$$;
+
 -- What a change would bring, what is missing for one, or why the fillfactor stays.
 CREATE FUNCTION ff_internal.words_of_action(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
@@ -199,6 +278,9 @@ BEGIN
                    now.rows_per_page),
             ': ' || ff_internal.percent(n.hot_pct) || ' HOT predicted (' || trim_scale(round(n.hot_pct_low::numeric, 1))
                 || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
+            CASE WHEN d.action = 'lower' AND n.hot_pct < 100 * (e.hot_share + ff_internal.threshold('LACKING'))
+                 THEN format(', hardly more than now, but %s, which saves %s', ff_internal.saved_without_hot(cause),
+                             ff_internal.percent(100 * (1 - 1 / d.gain))) END,
             CASE WHEN d.action = 'raise' AND less > 0
                  THEN format(', %s less to store and read once rewritten', pg_size_pretty(less))
                  WHEN d.action = 'raise' THEN ''
@@ -222,6 +304,8 @@ BEGIN
             WHEN e.since_updated < enough
             THEN ff_internal.until_updated(e, e.since_updated, enough)
             ELSE ff_internal.until_confident(e, d) END;
+    ELSIF d.because IN ('less_hot', 'no_hot_gain') THEN
+        RETURN ff_internal.words_without_hot(e, d, n);
     ELSIF d.because = 'not_worth' THEN
         RETURN format('. %s would save %s of its cost, but that is too little to be worth a change: less than %s of '
                       'what the updates of the costliest table cost (fillfactor_advisor.min_worth), and less than '
@@ -246,9 +330,7 @@ BEGIN
         CASE d.because
             WHEN 'siblings' THEN '. Seen over all partitions, no other fillfactor is clearly better'
             WHEN 'just_changed' THEN '. No other fillfactor is better by enough to undo the last change'
-            ELSE '. No other fillfactor is clearly better' || CASE WHEN c.best_gain > 1.005 THEN format(
-                     ': the best step would save %s, not enough or not for sure',
-                     ff_internal.percent(100 * (1 - 1 / c.best_gain))) ELSE '' END END,
+            ELSE '. No other fillfactor is clearly better' END,
         CASE WHEN c.filled_at > e.fillfactor
                   AND c.rewrite_gain >= ff_internal.better()
              THEN format('. Its fullest pages are still as full as at %s: a rewrite should bring %s HOT', c.filled_at,
@@ -257,6 +339,65 @@ BEGIN
              THEN ff_internal.if_nothing_is_done(e, now) END);
 END
 $$;
+
+-- The size that its rows need, if it has far more, and what becomes of the rest; NULL: it has not.
+CREATE FUNCTION ff_internal.words_of_bloat(e ff_internal.table_evidence, d ff_internal.decision) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT format('. Its rows need %s, and it has %s: ', pg_size_pretty(z.needed::bigint), pg_size_pretty(z.size))
+           || CASE WHEN p.recently_dead_rows > 0.8 * p.dead_rows AND p.recently_dead_rows > e.live_rows
+                   THEN format('%s old row versions wait for a snapshot to end, ff_horizon() names it',
+                               round(p.recently_dead_rows::numeric))
+                   -- it was fuller
+                   WHEN e.inserted > 2 * e.live_rows
+                   THEN format('it held more before; VACUUM FULL or pg_repack makes it %s smaller until it does again',
+                               pg_size_pretty((z.size - z.needed)::bigint))
+                   ELSE format('VACUUM FULL or pg_repack makes it %s smaller, which needs no other fillfactor',
+                               pg_size_pretty((z.size - z.needed)::bigint)) END
+      FROM ff_internal.page_sample p
+     CROSS JOIN LATERAL (
+           SELECT least(e.heap_bytes, 8192 * e.blocks) AS size,
+                  coalesce(8192 * ceil(e.live_rows / nullif(ff_internal.rows_per_page(
+                      e.fillfactor, greatest(e.inserted_width, e.updated_width)), 0)), 0) AS needed) z
+     WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at AND d.seen_cause <> 'old_snapshot'
+       AND z.size > ff_internal.threshold('BLOAT') * z.needed
+       AND z.size - z.needed >= ff_internal.threshold('BLOAT_BYTES')
+     LIMIT 1
+$$;
+
+-- What updates put into TOAST, if most of the table is there; NULL: it is not, or they do not. Rows that were inserted
+-- have as many chunks as live ones; the other chunks are of updates.
+CREATE FUNCTION ff_internal.words_of_toast(e ff_internal.table_evidence) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT format('. %s of its %s are TOAST, and each update puts %s there: no fillfactor changes that',
+                  pg_size_pretty(e.toast_bytes), pg_size_pretty(e.toast_bytes + e.heap_bytes + e.index_bytes),
+                  -- a chunk is at most a quarter of a page
+                  pg_size_pretty((2000 * t.chunks / t.updated)::bigint))
+      FROM pg_class c
+     CROSS JOIN LATERAL (
+           SELECT pg_stat_get_tuples_inserted(c.reltoastrelid)
+                  - pg_stat_get_tuples_inserted(c.oid) * pg_stat_get_live_tuples(c.reltoastrelid)
+                    / greatest(1, pg_stat_get_live_tuples(c.oid))::float8 AS chunks,
+                  nullif(pg_stat_get_tuples_updated(c.oid), 0) AS updated) t
+     WHERE c.oid = e.relation AND e.toast_bytes > e.heap_bytes + e.index_bytes AND t.chunks >= t.updated
+$$;
+
+-- What the source of a mirror did not tell of a table, and the GRANT that helps, in sentences; NULL: nothing lacks.
+CREATE FUNCTION ff_internal.unread(relation oid) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT string_agg(m.lack || '.', ' ')
+          FROM ff_internal.observed o
+         CROSS JOIN LATERAL (
+               SELECT format('The source denied %s', concat_ws(': ', d.what,
+                              replace(d."grant", 'ON the table', 'ON ' || ff_internal.qualified_name(relation))))
+                 FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
+                WHERE d.what !~ '^widths' OR EXISTS (
+                      SELECT FROM ff_internal.observed t
+                       WHERE t.kind = 'table' AND t.id = relation AND t.said->>'width' IS NULL)
+               UNION ALL
+               SELECT 'Not read: ' || u FROM jsonb_array_elements_text(o.said->'unread') u) m(lack)
+         WHERE o.kind = 'server');
 
 -- The reason as a phrase of at most 34 characters, and in sentences.
 CREATE FUNCTION ff_internal.words(
@@ -280,10 +421,11 @@ BEGIN
     END IF;
     phrase := w.phrase;
     IF c.current_step IS NOT NULL THEN
-        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% of that at %s; %s; %s',
+        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those at '
+                      '%s; %s; %s',
                       r.to_fillfactor, round(r.hot_pct::numeric, 1),
                       trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
-                      r.from_fillfactor, r.verdict, r.brings)
+                      round(r.size_pct::numeric), r.from_fillfactor, r.verdict, r.brings)
                || CASE WHEN r.left_out > 0
                        THEN format(', with %s of its kinds of work left out as too rare', r.left_out) ELSE '' END
           INTO rehearsed
@@ -292,12 +434,14 @@ BEGIN
     END IF;
     reason := concat(
         upper(left(w.reason, 1)), substr(w.reason, 2), ff_internal.words_of_action(e, f, d),
+        ff_internal.words_of_best(e, f, d), CASE WHEN NOT changes THEN ff_internal.words_of_bloat(e, d) END,
+        CASE WHEN NOT d.idle THEN ff_internal.words_of_toast(e) END,
         CASE WHEN changes AND d.because = 'siblings' THEN '. Judged together with the other partitions' END,
         CASE WHEN d.action <> 'wait' AND c.advised_step <> c.advised_in_ram
              THEN format('. Table and indexes are %s times memory; if they fitted, %s would be best',
                          round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
         CASE WHEN d.wants_model AND NOT d.columns_known AND d.action IN ('lower', 'wait')
-             THEN '. Whether an indexed column changes is not known: pg_stat_statements would tell' END,
+             THEN '. Whether an indexed column changes is not known: ' || ff_internal.statements_hint() END,
         CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
         CASE WHEN e.open_writers > 0 AND NOT changes
              THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,

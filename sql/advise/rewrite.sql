@@ -6,6 +6,13 @@ CREATE FUNCTION ff_internal.free_bytes(tablespace oid) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_free_bytes';
 
+-- Whether pg_repack is there; in a mirror, on the source.
+CREATE FUNCTION ff_internal.has_repack() RETURNS boolean
+LANGUAGE sql STABLE
+RETURN (SELECT CASE WHEN s.observed IS NULL THEN EXISTS (SELECT FROM pg_extension r WHERE r.extname = 'pg_repack')
+                    ELSE coalesce(s.observed->'extensions' ? 'pg_repack', false) END
+          FROM ff_internal.server s);
+
 -- The duration of a rewrite in words.
 CREATE FUNCTION ff_internal.rewrite_time(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -24,7 +31,8 @@ BEGIN
         SELECT 200e6 AS copied_per_s, 50e6 AS built_per_s, 1.1 AS spare,
                current_setting('block_size')::float8 AS block
     ), size AS (
-        SELECT c.reltablespace, c.relpersistence <> 'u' AND current_setting('wal_level') <> 'minimal' AS logged,
+        SELECT c.reltablespace,
+               c.relpersistence <> 'u' AND ff_internal.server_setting('wal_level') <> 'minimal' AS logged,
                z.heap_bytes + coalesce(z.toast_bytes, 0) AS read_bytes,
                -- CONCURRENTLY reads the table twice
                CASE c.relkind WHEN 'i' THEN 2 ELSE 1 END AS times,
@@ -51,7 +59,9 @@ BEGIN
       FROM size z
      CROSS JOIN constant k
      CROSS JOIN ff_internal.io_speed() t
-     CROSS JOIN ff_internal.free_bytes(z.reltablespace) d(free_bytes)
+      -- a mirror has other disks
+      LEFT JOIN LATERAL (SELECT ff_internal.free_bytes(z.reltablespace)
+                          WHERE NOT EXISTS (SELECT FROM ff_internal.observed)) d(free_bytes) ON true
      CROSS JOIN LATERAL (SELECT z.table_bytes + z.index_bytes,
                                 CASE WHEN z.logged THEN z.table_bytes + z.index_bytes ELSE 0 END) n(bytes, wal_bytes);
 END
@@ -69,7 +79,8 @@ BEGIN
                     CASE WHEN i.identity IS NOT TRUE THEN 'needs a primary key or a replica identity index' END),
            CASE WHEN n.nspname || c.relname ~ ff_internal.unprintable()
                 THEN 'its name cannot be written on a command line'
-                WHEN current_database() ~ '[^[:alnum:]_.-]' THEN 'it cannot connect to a database of this name'
+                WHEN (SELECT s.database FROM ff_internal.server s) ~ '[^[:alnum:]_.-]'
+                THEN 'it cannot connect to a database of this name'
                 WHEN k.hindrance IS NOT NULL THEN k.hindrance
                 WHEN i.keyed IS NOT TRUE
                 THEN 'needs a primary key or a unique index over columns that are NOT NULL' END
@@ -103,7 +114,7 @@ AS $$
       FROM pg_class c
      CROSS JOIN ff_internal.rewrite_conditions(c.oid) t
      CROSS JOIN LATERAL (SELECT ff_internal.qualified_name(c.oid), ff_internal.quoted_name(t.cluster_by),
-                                current_setting('wal_level')) o(target, in_order, wal_level)
+                                ff_internal.server_setting('wal_level')) o(target, in_order, wal_level)
      -- Copying while others read and write takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
      CROSS JOIN LATERAL (VALUES
            (1, 'REINDEX CONCURRENTLY', c.relkind = 'i', format('REINDEX INDEX CONCURRENTLY %s;', o.target), 'psql', 1,
@@ -112,15 +123,15 @@ AS $$
             'readers and writers go on; waits for all transactions that are open when it begins; where it fails, '
             'it leaves an invalid index to be dropped'),
            (2, 'REPACK (CONCURRENTLY)',
-            c.relkind <> 'i' AND current_setting('max_repack_replication_slots', true) IS NOT NULL,
+            c.relkind <> 'i' AND ff_internal.server_setting('max_repack_replication_slots') IS NOT NULL,
             format('REPACK (CONCURRENTLY) %s%s;', o.target, ' USING INDEX ' || o.in_order), 'psql', 1.2,
             coalesce(t.undecodable, CASE
                 WHEN o.wal_level = 'minimal' THEN 'needs wal_level replica or logical'
-                WHEN current_setting('max_repack_replication_slots', true) = '0'
+                WHEN ff_internal.server_setting('max_repack_replication_slots') = '0'
                 THEN 'needs max_repack_replication_slots above 0' END),
             'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end'),
            -- by default pg_repack would end the sessions that it waits for
-           (3, 'pg_repack', c.relkind <> 'i' AND EXISTS (SELECT FROM pg_extension r WHERE r.extname = 'pg_repack'),
+           (3, 'pg_repack', c.relkind <> 'i' AND ff_internal.has_repack(),
             CASE WHEN t.schema || t.name !~ ff_internal.unprintable()
                  THEN concat('pg_repack', CASE WHEN o.in_order IS NULL THEN ' --no-order' END,
                              ' --no-kill-backend --wait-timeout=60 --table=',

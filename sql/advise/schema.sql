@@ -7,7 +7,7 @@ CREATE TYPE ff_internal.decision AS (
     seen_cause             text,     -- what the evidence alone shows; cause may be read_mostly or settling instead
     action                 text,     -- lower, raise, keep or wait
     because                text,     -- why the step was not the model's own (siblings), or a change waits:
-        -- just_changed, watched_too_briefly, may_settle; or is not made: not_worth
+        -- just_changed, watched_too_briefly, may_settle; or is not made: not_worth, less_hot, no_hot_gain
     recommended_fillfactor integer,  -- percent; the present one if nothing is to change
     current_step           integer,  -- fillfactor of the table's present step of the curve; NULL: no model
     step                   integer,  -- fillfactor of the step considered, even if not advised

@@ -8,8 +8,7 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT format($text$SET search_path = pg_catalog, pg_temp; SET lock_timeout = '2s'; SET statement_timeout = 0;
 SET client_min_messages = notice; SET ff_script.told = ''; SET ff_script.made = %s;
-DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := (
-    SELECT format('database %%s of cluster %%s', current_database(), system_identifier) FROM pg_control_system()); BEGIN
+DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := (SELECT %s); BEGIN
     IF here <> made THEN RAISE 'refused: made for another database or server: %%, not %%', made, here;
     ELSIF pg_is_in_recovery() THEN RAISE 'this server is a standby: run the script on its primary';
     ELSIF statement_timestamp() <> transaction_timestamp() THEN
@@ -17,7 +16,7 @@ DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := (
 CREATE OR REPLACE FUNCTION pg_temp.ff_state(who text[], before text[], after text[]) RETURNS text LANGUAGE sql
 SET search_path = pg_catalog, pg_temp AS $ff$ SELECT coalesce((SELECT CASE
         WHEN c.reloptions IS NOT DISTINCT FROM after THEN 'unchanged: already in force'
-        WHEN c.reloptions IS DISTINCT FROM before THEN format('refused: its options are %%s, the advice was for %%s',
+        WHEN c.reloptions IS DISTINCT FROM before THEN format('refused: its options are %%s, expected were %%s',
             coalesce(c.reloptions::text, 'none'), coalesce(before::text, 'none')) ELSE '' END
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_index i ON i.indexrelid = c.oid
      WHERE (n.nspname, c.relname, concat_ws(' ', coalesce(i.indrelid, c.oid), i.indkey)) = (who[1], who[2], who[3])),
@@ -38,9 +37,14 @@ CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after t
     EXCEPTION WHEN lock_not_available THEN verdict := 'refused: locked, run this again later'; PERFORM pg_sleep(1);
               WHEN OTHERS THEN verdict := format('refused: %%s (SQLSTATE %%s)', SQLERRM, SQLSTATE); EXIT;
     END; END LOOP; CALL pg_temp.ff_tell(who, verdict); END $ff$;$text$,
-               ff_internal.quoted_text(format('database %s of cluster %s', current_database(), s.system_identifier)),
+               ff_internal.quoted_text(concat('database ', s.database, ' of cluster ' || i.system_identifier)),
+               'format(''database %s'', current_database())' || CASE WHEN i.system_identifier IS NOT NULL
+                   THEN ' || '' of cluster '' || system_identifier FROM pg_control_system()' ELSE '' END,
                quote_literal(ff_internal.unprintable()))
-      FROM ff_internal.server() s);
+      FROM ff_internal.server s
+      -- where the source denied it, the identifier is made up
+     CROSS JOIN LATERAL (SELECT CASE WHEN s.observed @? '$.denied[*] ? (@.what starts with "pg_control_system")'
+                                     THEN NULL ELSE s.system_identifier END) i(system_identifier));
 
 -- Guard of rewrites: refuses, or returns the statement and one that reports the result.
 CREATE FUNCTION ff_internal.rewrite_guard() RETURNS text
@@ -65,9 +69,16 @@ CREATE FUNCTION ff_internal.cautions(wal_bytes bigint) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
     WITH wal AS MATERIALIZED (
-        SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END AS here
+        SELECT CASE WHEN s.in_recovery THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END AS here
+          FROM ff_internal.server s WHERE s.observed IS NULL
     )
-    SELECT 'this server is a standby: run the script on its primary' WHERE pg_is_in_recovery()
+    SELECT v.caution
+      FROM ff_internal.server s
+     CROSS JOIN LATERAL (VALUES
+           (s.in_recovery, 'this server is a standby: run the script on its primary'),
+           (s.observed IS NOT NULL, 'a mirror sees no free disk, subscribers and WAL kept for slots: look there before '
+                                    'rewrites')) v(holds, caution)
+     WHERE v.holds
     UNION ALL
     (SELECT concat_ws(', ', format('replication slot %s (%s, %s) holds back %s of WAL and that of rewrites',
                                    quote_ident(s.slot_name), s.slot_type,
@@ -82,11 +93,11 @@ AS $$
        FROM pg_stat_replication a, wal w ORDER BY a.application_name LIMIT 20)
     UNION ALL
     SELECT 'storage options are not replicated logically: subscribers keep their own fillfactor'
-     WHERE EXISTS (SELECT FROM pg_publication)
+      FROM wal WHERE EXISTS (SELECT FROM pg_publication)
     UNION ALL
     SELECT format('all rewrites together write about %s of WAL, and %s are free where the WAL is',
                   pg_size_pretty(wal_bytes), pg_size_pretty(d.free_bytes))
-      FROM ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
+      FROM wal, ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
 $$;
 
 -- Returns advised changes, tables before indexes, in the order of ff_advise(), and whether to rewrite each.
@@ -131,34 +142,37 @@ LANGUAGE sql VOLATILE
 RETURN (
     SELECT facts || jsonb_build_object(
                'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
-               'relation', ff_internal.qualified_name(c.oid), 'who', i.who, 'relfilenode', c.relfilenode::text,
-               'owner', r.rolname, 'options_before', c.reloptions, 'options_after', a.options, 'statement', s.change,
+               'relation', ff_internal.qualified_name(c.oid), 'who', i.who, 'relfilenode',
+               coalesce(o.said->>'relfilenode', c.relfilenode::text), 'owner', coalesce(o.said->>'owner', r.rolname),
+               'options_before', c.reloptions, 'options_after', a.options, 'statement', s.change,
                'undo', s.undo, 'guarded_statement', g.call || ', false);', 'guarded_undo', g.call || ', true);',
-               'rewrite', facts->'rewrite' || jsonb_build_object('methods', coalesce(w.methods, '[]'), 'method',
-                              jsonb_path_query_first(w.methods, '$[*] ? (@.possible == true).method')))
+               'rewrite', facts->'rewrite' || jsonb_build_object('methods', coalesce(m.methods, '[]'), 'method',
+                              jsonb_path_query_first(m.methods, '$[*] ? (@.possible == true).method')))
       FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_roles r ON r.oid = c.relowner
+      LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = c.oid
      CROSS JOIN LATERAL (
-           SELECT ARRAY[n.nspname, c.relname, concat_ws(' ', coalesce(max(x.indrelid), c.oid), max(x.indkey::text))]
+           SELECT ARRAY[n.nspname, c.relname, concat_ws(' ', coalesce((o.said->>'oid')::oid, max(x.indrelid), c.oid),
+                                                        max(x.indkey::text))]
              FROM pg_index x WHERE x.indexrelid = c.oid) i(who)
-      -- a rebuild changes no option
-      LEFT JOIN LATERAL (
-           SELECT ARRAY['fillfactor=' || (facts->>'recommended_fillfactor')]) o(option) ON facts->>'action' <> 'rebuild'
      CROSS JOIN LATERAL (
-           SELECT CASE WHEN o.option IS NULL THEN c.reloptions
-                       ELSE ff_internal.options_after(c.reloptions, o.option) END) a(options)
+           -- a rebuild changes no option
+           SELECT CASE facts->>'action' WHEN 'rebuild' THEN c.reloptions
+                       WHEN 'undo' THEN ff_internal.text_array(facts->'options_after')::text[]
+                       ELSE ff_internal.options_after(c.reloptions, ARRAY[
+                            'fillfactor=' || (facts->>'recommended_fillfactor')]) END) a(options)
      CROSS JOIN LATERAL (
-           SELECT ff_internal.alter_options(c.oid, o.option),
+           SELECT ff_internal.restore_options(c.oid, a.options, c.reloptions),
                   ff_internal.restore_options(c.oid, c.reloptions, a.options)) s(change, undo)
       LEFT JOIN LATERAL (
            SELECT 'CALL pg_temp.ff_change(' || string_agg(ff_internal.quoted_text(x.argument), ', ' ORDER BY x.n)
              FROM unnest(ARRAY[i.who::text, c.reloptions::text, a.options::text, s.change, s.undo])
                   WITH ORDINALITY x(argument, n)) g(call) ON s.change IS NOT NULL
      CROSS JOIN LATERAL (
-           SELECT jsonb_agg(to_jsonb(m))
-             FROM ff_internal.rewrites(c.oid, (facts->>'predicted_size_bytes')::bigint) m
-            WHERE (facts->'rewrite'->>'wanted')::boolean) w(methods)
+           SELECT jsonb_agg(to_jsonb(y))
+             FROM ff_internal.rewrites(c.oid, (facts->>'predicted_size_bytes')::bigint) y
+            WHERE (facts->'rewrite'->>'wanted')::boolean) m(methods)
      WHERE c.oid = (facts->>'oid')::oid);
 
 -- What new partitions should get: the advice for the busiest changed one. ahead: changes of existing empty ones.
@@ -178,7 +192,7 @@ AS $$
                    JOIN ff_internal.user_table k ON k.relid = c.oid AND k.not_examined IS NULL
                   CROSS JOIN ff_internal.effective_fillfactor(c.reloptions) o(fillfactor)
                   WHERE i.inhparent = p.oid AND o.fillfactor <> f.fillfactor
-                    AND (ff_internal.sizes(c.oid)).heap_bytes = 0
+                    AND EXISTS (SELECT FROM ff_internal.sizes(c.oid) z WHERE z.heap_bytes = 0)
                     AND NOT EXISTS (SELECT FROM pg_partitioned_table d WHERE d.partdefid = c.oid))
       FROM (SELECT DISTINCT ON (p.oid) p.oid, ff_internal.qualified_name(p.oid) AS name, c AS leaf
               FROM unnest(changes) c
@@ -201,13 +215,14 @@ RETURN (
       LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
       LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
 
--- Everything that ff_script() and ff_script_json() return.
-CREATE FUNCTION ff_internal.plan(target regclass, top integer) RETURNS jsonb
+-- Everything that ff_script() and ff_script_json() return. undo: the way back of changes instead of new ones.
+CREATE FUNCTION ff_internal.plan(target regclass, top integer, undo boolean DEFAULT false) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     kind      CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
     utc       CONSTANT text := 'YYYY-MM-DD HH24:MI:SS "UTC"';
+    here      record;
     advised   jsonb[];
     changes   jsonb[];
     templates jsonb;
@@ -218,11 +233,16 @@ BEGIN
     ELSIF kind IS DISTINCT FROM 'i' THEN
         PERFORM ff_internal.checked_table(target);
     END IF;
-    advised := ARRAY(SELECT ff_internal.plan_advice(target));
+    SELECT * INTO here FROM ff_internal.server;
+    IF undo THEN
+        advised := ARRAY(SELECT ff_internal.plan_undo(target));
+    ELSE
+        advised := ARRAY(SELECT ff_internal.plan_advice(target));
+    END IF;
     changes := ARRAY(SELECT c FROM unnest(advised[:coalesce(top, cardinality(advised))]) a, ff_internal.plan_change(a) c
                       WHERE c IS NOT NULL);
     WITH t AS MATERIALIZED (
-        SELECT * FROM ff_internal.plan_templates(changes)
+        SELECT * FROM ff_internal.plan_templates(changes) WHERE NOT undo
     )
     SELECT coalesce(jsonb_agg(t.template), '[]'),
            -- if one partition was requested, change no others
@@ -233,10 +253,11 @@ BEGIN
     RETURN jsonb_build_object(
         'generator', (SELECT e.extname || ' ' || e.extversion
                         FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'),
-        'database', current_database(), 'client_encoding', pg_client_encoding(),
-        'server', (SELECT format('cluster %s (%s), PostgreSQL %s', s.system_identifier, concat_ws(', ',
-                              nullif(current_setting('cluster_name'), ''), 'port ' || current_setting('port')),
-                              current_setting('server_version')) FROM ff_internal.server() s),
+        'database', here.database, 'host', here.observed->>'host', 'client_encoding', pg_client_encoding(),
+        'undo', undo,
+        'server', format('cluster %s (%s), PostgreSQL %s', here.system_identifier, concat_ws(', ',
+                      nullif(ff_internal.server_setting('cluster_name'), ''), here.observed->>'host',
+                      'port ' || ff_internal.server_setting('port')), ff_internal.server_setting('server_version')),
         'asked_for', coalesce(ff_internal.qualified_name(target), 'all tables'),
         'evidence', (SELECT format('%s%s; generated %s by %s', ff_internal.counted(count(*), 'collection'),
                                    ', ' || to_char(min(o.began_at) AT TIME ZONE 'UTC', utc) || ' to '
@@ -280,17 +301,22 @@ AS $$
      CROSS JOIN ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
                ELSE 'dbname=''' || regexp_replace(db, E'([''\\\\])', E'\\\\\\1', 'g') || '''' END) target
      CROSS JOIN unnest(ARRAY[
-           format('%s: changes for %s, to be read before they are run', p->>'generator', p->>'asked_for'),
-           CASE WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
+           format('%s: %s for %s, to be read before they are run', p->>'generator',
+                  CASE WHEN (p->>'undo')::boolean THEN 'the way back of changes' ELSE 'changes' END, p->>'asked_for'),
+           CASE WHEN t.changes = 0 AND (p->>'undo')::boolean
+                THEN 'No change of a fillfactor is left to be taken back. ff_history() has those of a table.'
+                WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
                 ELSE format('brings:    %s%s: %s', ff_internal.counted(t.changes, 'change'),
                          CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
                               ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
-                         ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change, t.rewrite_seconds))
+                         coalesce(nullif(ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change,
+                                                            t.rewrite_seconds), ''), 'the fillfactors from before'))
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
-                THEN format('run it:    psql -X -d %s -f FILE, as a superuser or a member of %s; -v undo=on takes '
-                            'everything back', target, p->>'run_as') END,
+                THEN format('run it:    psql -X %s-d %s -f FILE, as a superuser or a member of %s; -v undo=on takes '
+                            'everything back', '-h ' || ff_internal.shell_quoted(p->>'host') || ' ', target,
+                            p->>'run_as') END,
            CASE WHEN t.provisional > 0
                 THEN 'also:      -v provisional=on runs what is provisional, too: watched for less than a day' END,
            CASE WHEN t.rewrites > 0 AND NOT rewrite THEN 'rewrites:  ff_script(rewrite => true) includes them' END]
@@ -302,9 +328,9 @@ $$;
 CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs text)
 LANGUAGE sql STABLE
 AS $$
-    SELECT m, format('%s, %s of %s free disk, about %s of WAL',
-                     ff_internal.rewrite_time((m->>'seconds')::float8),
-                     pg_size_pretty((m->>'disk_bytes')::bigint), pg_size_pretty((m->>'free_bytes')::bigint),
+    SELECT m, format('%s, %s free disk, about %s of WAL', ff_internal.rewrite_time((m->>'seconds')::float8),
+                     concat(pg_size_pretty((m->>'disk_bytes')::bigint),
+                            ' of ' || pg_size_pretty((m->>'free_bytes')::bigint)),
                      pg_size_pretty((m->>'wal_bytes')::bigint))
       FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'
 $$;
@@ -395,25 +421,30 @@ BEGIN
                            ff_internal.counted((plan->'total'->>'provisional')::bigint, 'provisional change'));
     END IF;
     RETURN QUERY SELECT string_to_table(
-$text$DO $ff$ DECLARE told text := current_setting('ff_script.told'); refused integer := regexp_count(told, 'r'); BEGIN
-    RAISE NOTICE '% done, % unchanged, % refused', regexp_count(told, 'd'), regexp_count(told, 'u'), refused;
+$text$DO $ff$ DECLARE told text := current_setting('ff_script.told');
+    refused integer := length(translate(told, 'du', '')); BEGIN
+    RAISE NOTICE '% done, % unchanged, % refused', length(translate(told, 'ru', '')), length(translate(told, 'rd', '')),
+        refused;
     IF refused > 0 THEN RAISE '% refused, see above; what was locked can be run again', refused; END IF; END $ff$;
 RESET search_path; RESET lock_timeout; RESET statement_timeout; RESET client_min_messages;$text$, E'\n');
 END
 $$;
 
 CREATE FUNCTION @extschema@.ff_script(
-    relation regclass DEFAULT NULL, rewrite boolean DEFAULT false, top integer DEFAULT NULL) RETURNS SETOF text
+    relation regclass DEFAULT NULL, rewrite boolean DEFAULT false, top integer DEFAULT NULL,
+    undo boolean DEFAULT false) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 100
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.script(ff_internal.plan(relation, top), coalesce(rewrite, false))
+    SELECT ff_internal.script(ff_internal.plan(relation, top, coalesce(undo, false)), coalesce(rewrite, false))
 $$;
-COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer) IS
+COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer, boolean) IS
 'The advice for one table, the partitions of one, or all, as lines of a psql script, in the order of ff_advice. Write '
 'them to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v undo=on it undoes everything.
 relation: the table; NULL: all. rewrite: also runs the rewrites that apply a change to old pages; otherwise the script '
-'only says where one pays. top: at most this many changes; NULL: all.
+'only says where one pays. top: at most this many changes; NULL: all. undo: instead of advice, the way back from the '
+'history: each table''s last change of fillfactor, if it was as advised, newest first; with a relation, also if it was '
+'not. It leaves old pages as they are, and the fillfactors of indexes, which the history does not have.
 Its guard refuses another database or server, a standby and an open transaction. Each change is a comment (what, why, '
 'benefit) and one call. The call does nothing if the option is already set, refuses with a warning if name or options '
 'differ from those of the advice, and stops waiting for the lock after 5 tries of 2 s. Changes that were observed for '

@@ -1,13 +1,6 @@
 -- Stage undo: the statements that undo a change. A superuser may run them, while other roles may write the history. So
 -- they contain only quoted names and values; the definition of a dropped index is shown in a comment.
 
--- Converts a value and unit of pg_settings to the form for SET: 256 of 8kB is 2048kB.
-CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '^[0-9]{0,9}[A-Za-z]+$'
-            THEN value::numeric * coalesce(substring(unit, '^[0-9]+')::numeric, 1) || ltrim(unit, '0123456789')
-            ELSE value END;
-
 -- Returns the statements that restore a server setting's value, given as in pg_settings: RESET if it is in force
 -- without ALTER SYSTEM, as far as the caller may see. NULL: not in tracked_settings(), or no valid value.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
@@ -24,7 +17,9 @@ BEGIN
        OR s.vartype IN ('integer', 'real') AND value !~ '^-?[0-9]+([.][0-9]+)?$' THEN
         RETURN NULL;
     END IF;
-    IF s.source = 'default' OR s.sourcefile !~ 'postgresql[.]auto[.]conf$' THEN
+    IF EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'server') THEN
+        beside := false;    -- a mirror does not know
+    ELSIF s.source = 'default' OR s.sourcefile !~ 'postgresql[.]auto[.]conf$' THEN
         beside := value = s.reset_val;
     ELSIF has_table_privilege('pg_file_settings', 'SELECT')
           AND has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN
@@ -94,3 +89,37 @@ RETURN (
       JOIN ff_internal.followed r USING (rel_id)
       JOIN pg_class t ON t.oid = r.relid AND t.relkind IN ('r', 'm')
      WHERE c.change_id = id);
+
+-- The way back of the last change of each table's fillfactor, newest first: of those made as advised, or of the change
+-- of a table that was asked for (or of its partitions), whoever made it. Options that others changed since stay.
+CREATE FUNCTION ff_internal.plan_undo(target regclass) RETURNS SETOF jsonb
+LANGUAGE sql STABLE ROWS 100
+AS $$
+    SELECT jsonb_build_object('oid', u.relid::oid, 'action', 'undo',
+               'fillfactor', u.new_fillfactor, 'recommended_fillfactor', u.old_fillfactor, 'provisional', false,
+               'options_after', CASE
+                    WHEN ff_internal.other_options(u.reloptions)
+                         IS NOT DISTINCT FROM ff_internal.other_options(u.old_options) THEN to_jsonb(u.old_options)
+                    ELSE to_jsonb(nullif(ARRAY(SELECT o FROM unnest(u.reloptions) o WHERE NOT o ^@ 'fillfactor=')
+                                         || ARRAY(SELECT o FROM unnest(u.old_options) o WHERE o ^@ 'fillfactor='),
+                                         '{}')) END,
+               'rewrite', '{"wanted": false}'::jsonb,
+               'reason', concat_ws(', ', format('%s -> %s, seen %s', u.old_fillfactor, u.new_fillfactor,
+                                               ff_internal.minute(u.seen_at)),
+                                   CASE WHEN u.made_at IS NULL THEN 'not advised' ELSE 'as advised' END, u.verdict))
+      FROM (SELECT DISTINCT ON (c.rel_id) c.*, r.relid, p.made_at, p.verdict, k.reloptions
+              FROM ff_internal.change c
+              JOIN ff_internal.followed r USING (rel_id)
+              JOIN pg_class k ON k.oid = r.relid
+              LEFT JOIN LATERAL (SELECT p.made_at, p.verdict FROM ff_internal.prediction p
+                                  WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at
+                                    AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor)
+                                  ORDER BY p.made_at DESC LIMIT 1) p ON true
+             WHERE c.kind = 'fillfactor' AND (target IS NULL OR r.relid IN (
+                       SELECT target UNION ALL SELECT t.relid FROM pg_partition_tree(target) t))
+             ORDER BY c.rel_id, c.seen_at DESC) u
+     -- not if it was changed again since
+     WHERE u.new_fillfactor = ff_internal.effective_fillfactor(u.reloptions)
+       AND (target IS NOT NULL OR u.made_at IS NOT NULL)
+     ORDER BY u.seen_at DESC, u.rel_id
+$$;

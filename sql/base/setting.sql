@@ -19,6 +19,10 @@ CREATE FUNCTION ff_internal.percent(value double precision) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN trim_scale(round(value::numeric, 1)) || ' %';
 
+CREATE FUNCTION ff_internal.minute(at timestamptz) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN to_char(at, 'YYYY-MM-DD HH24:MI');
+
 -- '1 table', '5 tables'.
 CREATE FUNCTION ff_internal.counted(n bigint, noun text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -11,7 +11,7 @@ AS $$
 DECLARE
     here record;
 BEGIN
-    SELECT * INTO here FROM ff_internal.server();
+    SELECT * INTO here FROM ff_internal.server;
     RETURN (
         SELECT array_agg(ROW(d.was, d.now, d.counted, d.redefined,
                    -- counters may exceed their old values again after a reset; if none fell, any of these may be the
@@ -23,10 +23,10 @@ BEGIN
                        f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
                        (i.counted).inserted + (i.counted).updated + (i.counted).deleted <> 0 AS changed,
                        w.epoch_id <> epoch AS new_epoch,
-                       -- a reset clears these times: one from before the last collection proves that there was none
-                       one_reset AND coalesce(least(
+                       -- a reset clears the later times: one from before the last collection proves that there was none
+                       one_reset AND coalesce(coalesce(n.reset_at, least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
-                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid))
+                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid)))
                            >= previous, true) AS perhaps_reset
                   FROM (SELECT r AS was, r.* FROM ff_internal.relation r
                          WHERE (r.system_identifier, r.database_oid) = (here.system_identifier, here.database_oid)
@@ -103,7 +103,8 @@ AS $$
 $$;
 
 -- Writes changes, baselines and intervals. The first interval of a table created since the previous collection of this
--- epoch counts from zero.
+-- epoch counts from zero, and begins when its file was made, if that is known; not in a mirror, where the source may
+-- have had it before.
 CREATE FUNCTION ff_internal.write_differences(
     differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
 ) RETURNS void
@@ -124,8 +125,8 @@ BEGIN
                changes_since_sample = r.changes_since_sample + x.rows
                    -- a rewrite moves every row
                    + CASE WHEN n.relfilenode = r.relfilenode THEN 0
-                          ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM pg_class o
-                                          WHERE o.oid = n.relid AND o.reltuples < 1e15), 100) END,
+                          ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM ff_internal.user_table o
+                                          WHERE o.relid = n.relid AND o.reltuples < 1e15), 100) END,
                (%1$s) = ROW((n.counted).*)
           FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n
          CROSS JOIN LATERAL (SELECT c.inserted + c.updated + c.deleted AS rows
@@ -141,21 +142,26 @@ BEGIN
                n.reloptions, n.fillfactor, n.index_oids, n.analyzes, d.index_definitions, d.indexed_columns,
                $4, $2, $4, (n.counted).inserted + (n.counted).updated + (n.counted).deleted,
                (n.counted).*
-          FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server() s
+          FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server s
          WHERE (d.was).rel_id IS NULL $q$, columns)
       USING differences, epoch, previous, snapshot_at;
 
     EXECUTE format($q$
         INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten,
                heap_bytes, index_bytes, %1$s)
-        SELECT r.rel_id, least(greatest((d.was).seen_at, $3), $4), $4, $2, 0, r.fillfactor,
+        SELECT r.rel_id,
+               least(greatest((d.was).seen_at, $3,
+                              CASE WHEN (d.was).rel_id IS NULL THEN ff_internal.born_at(r.relid) END), $4),
+               $4, $2, 0, r.fillfactor,
                coalesce(r.relfilenode <> (d.was).relfilenode, false), z.heap_bytes, z.index_bytes, (d.counted).*
           FROM unnest($1) d
           JOIN ff_internal.relation r ON r.relid = (d.now).relid AND r.closed_at IS NULL
          CROSS JOIN LATERAL ff_internal.sizes(r.relid) z
          WHERE (d.redefined AND (d.was).rel_id IS NOT NULL
                 OR (d.counted).inserted + (d.counted).updated + (d.counted).deleted <> 0)
-           AND CASE WHEN (d.was).rel_id IS NULL THEN $3 IS NOT NULL ELSE NOT d.lost END $q$, columns)
+           AND CASE WHEN (d.was).rel_id IS NULL
+                    THEN $3 IS NOT NULL AND (SELECT s.observed IS NULL FROM ff_internal.server s)
+                    ELSE NOT d.lost END $q$, columns)
       USING differences, epoch, previous, snapshot_at;
 END
 $$;

@@ -11,19 +11,28 @@ BEGIN ATOMIC
     HAVING NOT bool_and(has_table_privilege('ff_internal.collection', p));
 END;
 
--- Begins a collection. If the history was restored into this database, matches its tables by name, once, and closes
--- those not found.
-CREATE FUNCTION ff_internal.collect_begin(snapshot_at timestamptz) RETURNS void
+-- Begins a collection and returns its time; in a mirror, reads the source first. If the history was restored into this
+-- database, or the source is another one, matches its tables by name, once, and closes those not found.
+CREATE FUNCTION ff_internal.collect_begin(at timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    here record;
+    here        record;
+    snapshot_at timestamptz;
 BEGIN
+    IF (SELECT s.observed->>'server' FROM ff_internal.server s) IS NOT NULL THEN
+        EXECUTE 'SELECT ff_hub.observe()';
+    END IF;
     SELECT s.*, (SELECT (e.system_identifier, e.database_oid) <> (s.system_identifier, s.database_oid)
                    FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1) AS restored
-      INTO here FROM ff_internal.server() s;
-    IF here.restored IS NOT TRUE THEN
-        RETURN;
+      INTO here FROM ff_internal.server s;
+    snapshot_at := coalesce((here.observed->>'read_at')::timestamptz, at);
+    IF here.observed IS NOT NULL AND snapshot_at <= (SELECT max(c.began_at) FROM ff_internal.collection c) THEN
+        PERFORM ff_internal.refuse('55000', 'nothing newer of the source was read than what is collected',
+                                   format('It was read at %s.', snapshot_at),
+                                   'Import the files of a source in the order in which they were written.');
+    ELSIF here.restored IS NOT TRUE THEN
+        RETURN snapshot_at;
     END IF;
     UPDATE ff_internal.relation r
        SET system_identifier = here.system_identifier, database_oid = here.database_oid, relid = c.relid,
@@ -49,6 +58,7 @@ BEGIN
     UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL;
     DELETE FROM ff_internal.statement_baseline;
     UPDATE ff_internal.statement_snapshot l SET stats_reset = '-infinity' WHERE l.reason IS NULL;
+    RETURN snapshot_at;
 END
 $$;
 
@@ -100,41 +110,53 @@ BEGIN
 END
 $$;
 
+-- When the last collection before a time began, or that time: a table's first interval begins between two of them.
+CREATE FUNCTION ff_internal.collection_before(at timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE
+RETURN coalesce((SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at <= at), at);
+
 -- Records that all tables' counters were read; the next intervals begin here. Returns the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET stats_fetch_consistency = none
 AS $$
 DECLARE
-    database    CONSTANT oid := (SELECT s.database_oid FROM ff_internal.server() s);
-    timed       CONSTANT boolean := (SELECT s.reset_val FROM pg_settings s WHERE s.name = 'track_io_timing');
-    own_inserts bigint;
-    epoch       integer;
-    previous    timestamptz;
-    id          bigint;
+    here     record;
+    previous timestamptz;
+    c        ff_internal.collection;
 BEGIN
     PERFORM pg_stat_clear_snapshot();
+    SELECT * INTO here FROM ff_internal.server;
     -- before the epoch: a reset between the two then shows as a fall next time
-    SELECT (k.counted).inserted INTO own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
-    SELECT n.epoch_id INTO epoch FROM ff_internal.current_epoch(false) n;
-    SELECT max(began_at) INTO previous FROM ff_internal.collection WHERE epoch_id = epoch;
+    SELECT (k.counted).inserted INTO c.own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
+    SELECT n.epoch_id INTO c.epoch_id FROM ff_internal.current_epoch(false) n;
+    SELECT max(o.began_at) INTO previous FROM ff_internal.collection o WHERE o.epoch_id = c.epoch_id;
+    IF here.observed IS NOT NULL THEN
+        c.own_inserts := 0;
+        c := jsonb_populate_record(c, here.observed);
+    ELSE
+        SELECT current_setting('track_counts')::boolean,
+               (SELECT count(*) FROM pg_stat_get_activity(NULL) s
+                 WHERE s.datid = here.database_oid AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
+                   -- a procedure that commits in between reports its counts at its end
+                   AND least(s.xact_start, s.query_start) < coalesce(previous, snapshot_at)),
+               -- includes this row
+               1 + c.own_inserts,
+               pg_snapshot_xmax(pg_current_snapshot()),
+               pg_stat_get_db_active_time(d) + pg_stat_get_db_idle_in_transaction_time(d),
+               pg_stat_get_db_blocks_fetched(d) - pg_stat_get_db_blocks_hit(d),
+               CASE WHEN t.reset_val::boolean THEN pg_stat_get_db_blk_read_time(d) END
+          INTO c.track_counts, c.open_writers, c.own_inserts, c.next_xid, c.busy_ms, c.blocks_read, c.read_ms
+          FROM (SELECT here.database_oid) o(d), pg_settings t WHERE t.name = 'track_io_timing';
+    END IF;
     INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,
            next_xid, busy_ms, blocks_read, read_ms)
-    SELECT epoch, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
+    SELECT c.epoch_id, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
            (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at),
-           current_setting('track_counts')::boolean,
-           (SELECT count(*) FROM pg_stat_get_activity(NULL) s
-             WHERE s.datid = database AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
-               -- a procedure that commits in between reports its counts at its end
-               AND least(s.xact_start, s.query_start) < coalesce(previous, snapshot_at)),
-           -- includes this row
-           1 + own_inserts,
-           pg_snapshot_xmax(pg_current_snapshot()),
-           pg_stat_get_db_active_time(database) + pg_stat_get_db_idle_in_transaction_time(database),
-           pg_stat_get_db_blocks_fetched(database) - pg_stat_get_db_blocks_hit(database),
-           CASE WHEN timed THEN pg_stat_get_db_blk_read_time(database) END
-    RETURNING collection_id INTO id;
-    RETURN id;
+           coalesce(c.track_counts, true), coalesce(c.open_writers, 0), c.own_inserts, c.next_xid, c.busy_ms,
+           c.blocks_read, c.read_ms
+    RETURNING collection_id INTO c.collection_id;
+    RETURN c.collection_id;
 END
 $$;
 
@@ -146,7 +168,7 @@ LANGUAGE sql STABLE
 AS $$
     SELECT r.rel_id
       FROM ff_internal.relation r
-      LEFT JOIN pg_class c ON c.oid = r.relid
+      LEFT JOIN ff_internal.user_table c ON c.relid = r.relid
      WHERE r.closed_at IS NULL
        AND CASE WHEN r.sampled_at IS NULL THEN true
                 WHEN r.changes_since_sample = 0 THEN false
@@ -156,6 +178,41 @@ AS $$
      ORDER BY (clock_timestamp() - coalesce(r.sampled_at, r.opened_at))
               * CASE WHEN r.changes_since_sample = 0 THEN 1 WHEN r.sampled_at IS NULL THEN 8 ELSE 4 END DESC,
               r.changes_since_sample DESC, r.rel_id
+$$;
+
+-- What a mirror knows instead of pages: rows and their mean length. NULL: not a mirror. Columns as in page_sample; what
+-- only pages show is NULL. The length is that of pg_stats, or as many bytes as pages hold for each row when they
+-- are fullest: when they were last counted, now, or in an earlier sample.
+CREATE FUNCTION ff_internal.observed_sample(relation oid, earlier ff_internal.page_sample)
+RETURNS ff_internal.page_sample
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    s ff_internal.page_sample;
+BEGIN
+    SELECT p.blocks, 0, 0, 0, p.live, x.dead, p.live / nullif(p.blocks, 0),
+           coalesce(x.width, least(greatest(24, least(b.block, l.bytes) - 4), earlier.inserted_width))
+      INTO s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_rows, s.dead_rows, s.rows_per_page,
+           s.inserted_width
+      FROM ff_internal.observed o
+     CROSS JOIN LATERAL jsonb_to_record(o.said) x(
+           heap_bytes bigint, live float8, dead float8, width float8, relpages float8, reltuples float8,
+           maintained_at timestamptz)
+     CROSS JOIN (SELECT current_setting('block_size')::float8) b(block)
+     CROSS JOIN LATERAL (SELECT coalesce(ceil(x.heap_bytes / b.block), x.relpages)) n(blocks)
+     -- after a reset, live rows are counted from zero until vacuum or analyze counts all
+     CROSS JOIN LATERAL (SELECT n.blocks, CASE WHEN x.maintained_at IS NULL AND x.reltuples > 0
+                                               THEN x.reltuples * n.blocks / nullif(x.relpages, 0)
+                                               ELSE x.live END) p(blocks, live)
+     -- of a row, with its line pointer of 4 bytes
+     CROSS JOIN LATERAL (SELECT b.block * least(p.blocks / nullif(p.live + x.dead, 0),
+                                                x.relpages / CASE WHEN x.reltuples > 0 THEN x.reltuples END)) l(bytes)
+     WHERE o.kind = 'table' AND o.id = relation;
+    IF s.live_rows > 0 AND s.inserted_width > 0 THEN
+        s.inserted_lengths := ARRAY[8 * ceil(s.inserted_width / 8), s.live_rows];
+    END IF;
+    RETURN s;
+END
 $$;
 
 -- Samples one table into page_sample and returns the number of pages read.
@@ -168,21 +225,28 @@ DECLARE
     earlier    ff_internal.page_sample;
     changed_at timestamptz;
     fault      text;
-    began_at   CONSTANT timestamptz := clock_timestamp();
+    mirrored   boolean;
+    began_at   CONSTANT timestamptz := ff_internal.observed_at();
 BEGIN
     SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
     SELECT greatest(c.changed_at, c.samples_from) INTO changed_at FROM ff_internal.last_change c WHERE c.rel_id = id;
     SELECT p.* INTO earlier FROM ff_internal.page_sample p WHERE p.rel_id = id AND p.sampled_at = r.sampled_at;
-    s := ff_internal.sample(r.relid);
+    s := ff_internal.observed_sample(r.relid, earlier);
+    mirrored := s.blocks IS NOT NULL;
+    IF NOT mirrored THEN
+        s := ff_internal.sample(r.relid);
+    END IF;
     s.rel_id := id;
     s.sampled_at := began_at;
     s.rollup := 0;
     s.fillfactor := r.fillfactor;
-    s := ff_internal.pool_samples(s, earlier,
-             -- bounded, because exp() raises an error on underflow
-             exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
-                                / ff_internal.setting('lookback'))),
-             earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
+    IF NOT mirrored THEN
+        s := ff_internal.pool_samples(s, earlier,
+                 -- bounded, because exp() raises an error on underflow
+                 exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
+                                    / ff_internal.setting('lookback'))),
+                 earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
+    END IF;
     INSERT INTO ff_internal.page_sample SELECT s.*;
     UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;
     -- of an index, or the TOAST table
@@ -257,7 +321,7 @@ BEGIN
                   FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()) s
     )
     UPDATE ff_internal.collection c
-       SET ended_at = clock_timestamp(), sampled = done.sampled, skipped = done.skipped, failed = done.failed,
+       SET ended_at = ff_internal.observed_at(), sampled = done.sampled, skipped = done.skipped, failed = done.failed,
            deferred = collect_end.deferred,
            read_us = (SELECT 1000 * sum(t.ms) / sum(t.blocks) FROM timed t
                        WHERE t.blocks > 0 AND t.ms > 0

@@ -3,7 +3,8 @@
 
 -- A table's valid indexes, sorted by OID (NULL: none), and its statistics since the last reset.
 CREATE FUNCTION ff_internal.counters(
-    relation oid, OUT index_oids oid[], OUT analyzes bigint, OUT counted ff_internal.counters)
+    relation oid, OUT index_oids oid[], OUT analyzes bigint, OUT counted ff_internal.counters,
+    OUT reset_at timestamptz)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_counters';
 
@@ -23,25 +24,48 @@ CREATE AGGREGATE ff_internal.total(ff_internal.counter_interval)
 (SFUNC = ff_internal.counters_plus, STYPE = ff_internal.counters);
 
 -- Returns the statements that make these indexes; '' for an index that is gone, and for all if the table is locked.
-CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETURNS text[]
+CREATE FUNCTION ff_internal.own_index_definitions(relation oid, indexes oid[]) RETURNS text[]
 LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_index_definitions';
 
+-- The same; in a mirror those of the source.
+CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETURNS text[]
+LANGUAGE sql STABLE
+RETURN (SELECT array_agg(coalesce(o.said->>'definition', d.definition) ORDER BY d.place)
+          FROM unnest(indexes, ff_internal.own_index_definitions(relation, indexes))
+               WITH ORDINALITY d(id, definition, place)
+          LEFT JOIN ff_internal.observed o ON o.kind = 'index' AND o.id = d.id);
+
 -- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL: missing file. fault: why one could not
 -- be measured, which does not end what is done for other tables.
-CREATE FUNCTION ff_internal.sizes(
+CREATE FUNCTION ff_internal.own_sizes(
     relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint, OUT fault text)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_sizes';
 
--- Identifier of the cluster, WAL timeline, and OID of this database.
-CREATE FUNCTION ff_internal.server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid)
-LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
-AS 'MODULE_PATHNAME', 'ff_server';
+-- The same; in a mirror those of the source.
+CREATE FUNCTION ff_internal.sizes(
+    relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint, OUT fault text)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT CASE WHEN o.said IS NULL THEN z.heap_bytes
+                -- of an index, bytes
+                ELSE coalesce(o.said->>'heap_bytes', o.said->>'bytes')::bigint END,
+           CASE WHEN o.said IS NULL THEN z.index_bytes ELSE (o.said->>'index_bytes')::bigint END,
+           CASE WHEN o.said IS NULL THEN z.toast_bytes ELSE (o.said->>'toast_bytes')::bigint END, z.fault
+      FROM ff_internal.own_sizes(relation) z
+      LEFT JOIN ff_internal.observed o ON o.kind IN ('table', 'index') AND o.id = relation;
+END;
+
+-- When a table was made, by its file; NULL: unknown, or it was rewritten since.
+CREATE FUNCTION ff_internal.born_at(relation oid) RETURNS timestamptz
+LANGUAGE c STRICT VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_born_at';
 
 CREATE VIEW ff_internal.followed AS
 SELECT r.* FROM ff_internal.relation r
-  JOIN ff_internal.server() s USING (system_identifier, database_oid) WHERE r.closed_at IS NULL;
+  JOIN ff_internal.server s USING (system_identifier, database_oid) WHERE r.closed_at IS NULL;
 COMMENT ON VIEW ff_internal.followed IS
 'The tables followed in this database. After a restore there are none until a collection has matched the tables: the '
 'OIDs of another database mean other tables here.';
@@ -62,14 +86,13 @@ DECLARE
     none_fell boolean;
 BEGIN
     SELECT * INTO last FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1;
-    SELECT last.epoch_id, s.system_identifier, s.database_oid, s.timeline,
-           current_setting('server_version_num')::integer, pg_stat_get_db_stat_reset_time(s.database_oid),
-           pg_stat_get_bgwriter_stat_reset_time(), last.began_at
-      INTO here FROM ff_internal.server() s;
+    SELECT last.epoch_id, s.system_identifier, s.database_oid, s.timeline, s.server_version, s.database_reset,
+           s.cluster_reset, last.began_at
+      INTO here FROM ff_internal.server s;
     epoch_id := last.epoch_id;
     one_reset := last.database_reset IS DISTINCT FROM here.database_reset;
     -- Each collection adds one row to the table collection, so that table's counter falls exactly if all counters were
-    -- reset. A count of 1 proves nothing: the first row may have been counted after a reset.
+    -- reset. A count of 1 proves nothing: the first row may have been counted after a reset; a mirror has none.
     SELECT c.own_inserts > 1 AND (k.counted).inserted >= c.own_inserts INTO none_fell
       FROM ff_internal.collection c, ff_internal.counters(c.tableoid) k
      ORDER BY c.collection_id DESC LIMIT 1;
@@ -78,7 +101,7 @@ BEGIN
     END IF;
     IF last IS DISTINCT FROM here THEN
         one_reset := false;
-        here.began_at := clock_timestamp();
+        here.began_at := ff_internal.observed_at();
         INSERT INTO ff_internal.epoch OVERRIDING USER VALUE SELECT here.* RETURNING epoch.epoch_id INTO epoch_id;
     ELSIF one_reset AND all_tables THEN
         UPDATE ff_internal.epoch e SET database_reset = here.database_reset WHERE e.epoch_id = here.epoch_id;
@@ -104,7 +127,11 @@ RETURN (SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(o
 
 CREATE VIEW ff_internal.table_state AS
 SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
-       ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.*
+       ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.index_oids,
+       coalesce((c.observed->>'analyzes')::bigint, k.analyzes) AS analyzes,
+       CASE WHEN c.observed IS NULL THEN k.counted
+            ELSE jsonb_populate_record(NULL::ff_internal.counters, c.observed->'counted') END AS counted,
+       CASE WHEN c.observed IS NULL THEN k.reset_at END AS reset_at
   FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
  WHERE c.not_examined IS NULL;
 COMMENT ON VIEW ff_internal.table_state IS

@@ -34,7 +34,7 @@ $$;
 
 -- What holds back pruning of this database's tables now; columns as in horizon_history. since: NULL for a slot;
 -- catalog_only: holds back system catalogs only.
-CREATE FUNCTION ff_internal.horizon_holders(
+CREATE FUNCTION ff_internal.own_horizon_holders(
     OUT kind text, OUT holder text, OUT role_name name, OUT application text, OUT since timestamptz, OUT xids bigint,
     OUT catalog_only boolean, OUT doing text) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
@@ -63,12 +63,29 @@ AS $$
       FROM pg_replication_slots s WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
 $$;
 
+-- The same; in a mirror of the source's.
+CREATE FUNCTION ff_internal.horizon_holders(
+    OUT kind text, OUT holder text, OUT role_name name, OUT application text, OUT since timestamptz, OUT xids bigint,
+    OUT catalog_only boolean, OUT doing text) RETURNS SETOF record
+LANGUAGE sql VOLATILE ROWS 10
+AS $$
+    SELECT h.* FROM ff_internal.own_horizon_holders() h
+     WHERE NOT EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'server')
+    UNION ALL
+    SELECT h.*
+      FROM ff_internal.observed o
+     CROSS JOIN LATERAL jsonb_to_recordset(o.said) h(
+           kind text, holder text, role_name name, application text, since timestamptz, xids bigint,
+           catalog_only boolean, doing text)
+     WHERE o.kind = 'holders'
+$$;
+
 -- Records what has held back pruning for longer than fillfactor_advisor.snapshot_age.
 CREATE FUNCTION ff_internal.collect_horizon(id bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    at   CONSTANT timestamptz := clock_timestamp();
+    at   CONSTANT timestamptz := ff_internal.observed_at();
     past CONSTANT timestamptz := at - make_interval(secs => ff_internal.setting('snapshot_age'));
 BEGIN
     -- A slot has no start: since is the first of the consecutive collections that saw it.

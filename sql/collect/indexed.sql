@@ -1,7 +1,8 @@
 -- Stage indexed: the columns whose change keeps an update from being HOT, and how many updates change them.
 
--- Whether updates of a column in such an index may be HOT: BRIN, from PostgreSQL 16 on. NULL: no index access method.
-CREATE FUNCTION ff_internal.summarizing(access_method oid) RETURNS boolean
+-- Whether updates of a column in such an index may be HOT on a server of this version: BRIN, from PostgreSQL 16 on.
+-- NULL: no index access method.
+CREATE FUNCTION ff_internal.summarizing(access_method oid, server_version integer) RETURNS boolean
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_summarizing';
 
@@ -34,13 +35,48 @@ BEGIN ATOMIC
      ORDER BY a.attnum;
 END;
 
--- Returns the columns that an UPDATE sets, and the stored generated columns that depend on them.
+-- Returns the enabled triggers that may change a row before it is updated, and the columns that they do change: those
+-- that the text of a function assigns at the start of a statement (NEW.a := ...), or the first argument of a function
+-- in C, if it is a column, as in moddatetime(a). fired_by: UPDATE OF these; NULL: any. changes: NULL: none is known.
+CREATE FUNCTION ff_internal.update_triggers(relation oid, OUT name name, OUT fired_by int2[], OUT changes text[])
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT t.tgname, CASE WHEN cardinality(t.tgattr::int2[]) > 0 THEN t.tgattr::int2[] END,
+           (SELECT array_agg(DISTINCT a.attname::text)
+              FROM (SELECT CASE WHEN m.match[2] ~ '^"' THEN replace(trim(BOTH '"' FROM m.match[2]), '""', '"')
+                                ELSE lower(m.match[2]) END
+                      FROM regexp_matches(regexp_replace(regexp_replace(p.prosrc, '--[^\n]*', ' ', 'g'),
+                                                         '/\*.*?\*/', ' ', 'g'),
+                               '(^|;|\m(?:begin|then|else|loop)\M)\s*new\s*\.\s*("[^"]+"|[\w$]+)\s*:?=', 'gi') m(match)
+                     WHERE l.lanname NOT IN ('c', 'internal')
+                    UNION ALL
+                    SELECT split_part(encode(t.tgargs, 'escape'), '\000', 1)
+                     WHERE l.lanname IN ('c', 'internal')) c(name)
+              JOIN pg_attribute a ON a.attrelid = relation AND a.attname = c.name AND a.attnum > 0)
+      FROM pg_trigger t
+      JOIN pg_proc p ON p.oid = t.tgfoid
+      JOIN pg_language l ON l.oid = p.prolang
+     -- for each row, before, on update
+     WHERE t.tgrelid = relation AND t.tgtype & 19 = 19 AND t.tgenabled IN ('O', 'A') AND NOT t.tgisinternal;
+END;
+
+-- Returns the columns that an UPDATE of these changes, those that triggers change then, and the stored generated
+-- columns that depend on them; NULL: unknown.
 CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    RETURN (
-    SELECT array_agg(DISTINCT c.name ORDER BY c.name)
+    columns := columns || coalesce(
+        (SELECT array_agg(c.name)
+           FROM ff_internal.update_triggers(relation) t
+          CROSS JOIN LATERAL unnest(t.changes) c(name)
+          WHERE t.fired_by IS NULL
+             OR EXISTS (SELECT FROM pg_attribute a
+                         WHERE a.attrelid = relation AND a.attnum = ANY (t.fired_by) AND a.attname = ANY (columns))),
+        '{}');
+    RETURN CASE WHEN columns IS NOT NULL THEN ARRAY(
+    SELECT DISTINCT c.name
       FROM (SELECT unnest(columns) AS name
             UNION ALL
             SELECT g.attname::text
@@ -52,7 +88,8 @@ BEGIN
                                    OR d.classid = 'pg_class'::regclass AND d.objid = g.attrelid
                                       AND d.objsubid = g.attnum)
               JOIN pg_attribute b ON b.attrelid = g.attrelid AND b.attnum = d.refobjsubid
-             WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c);
+             WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c
+     ORDER BY c.name) END;
 END
 $$;
 
@@ -62,8 +99,9 @@ LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     RETURN ARRAY(SELECT DISTINCT k.attnum
-                   FROM pg_class c CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
-                  WHERE c.oid = ANY (indexes) AND NOT ff_internal.summarizing(c.relam)
+                   FROM ff_internal.server s, pg_class c
+                  CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
+                  WHERE c.oid = ANY (indexes) AND NOT ff_internal.summarizing(c.relam, s.server_version)
                   ORDER BY 1);
 END
 $$;
@@ -130,11 +168,14 @@ END;
 -- Columns that have one value in all rows, as ANALYZE saw it: to set them changes nothing. NULL: none.
 CREATE FUNCTION ff_internal.still_columns(relation oid) RETURNS text[]
 LANGUAGE sql STABLE
-RETURN (SELECT array_agg(s.attname::text ORDER BY s.attname)
+RETURN coalesce(
+       (SELECT array_agg(a.name) FROM ff_internal.observed o, jsonb_array_elements_text(o.said->'still') a(name)
+         WHERE o.kind = 'table' AND o.id = relation),
+       (SELECT array_agg(s.attname::text ORDER BY s.attname)
           FROM pg_class c
           JOIN pg_namespace n ON n.oid = c.relnamespace
           JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
-         WHERE c.oid = relation AND (s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1));
+         WHERE c.oid = relation AND (s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1)));
 
 -- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;
 -- without any such statement all are suspects, the primary key only if it is the only one. share: blocked updates that
@@ -146,10 +187,12 @@ RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double p
 LANGUAGE sql STABLE ROWS 10
 AS $$
     WITH indexed AS MATERIALIZED (
-        SELECT i.indexrelid, i.indisprimary, coalesce(ff_internal.summarizing(c.relam), false) AS summarizing,
+        SELECT i.indexrelid, i.indisprimary,
+               coalesce(ff_internal.summarizing(c.relam, s.server_version), false) AS summarizing,
                k.column_name::text AS name, k.role
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
+         CROSS JOIN ff_internal.server s
          CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
          WHERE i.indrelid = relation AND i.indislive
     ), updating AS MATERIALIZED (
@@ -200,6 +243,23 @@ AS $$
              FROM indexed x
             WHERE x.indexrelid = f.indexrelid
               AND (NOT f.seen OR EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns)))) c
+$$;
+
+-- Names of a table's triggers of update_triggers(), and the indexed columns, without the primary key, that they may
+-- change because no statement since a time does; NULL: one or the other is missing.
+CREATE FUNCTION ff_internal.trigger_words(relation oid, since timestamptz) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT format('%s %s may change %s, which no statement sets', CASE WHEN t.n = 1 THEN 'trigger' ELSE 'triggers' END,
+                  t.names, string_agg(quote_ident(c.name), ', ' ORDER BY c.name))
+      FROM (SELECT count(*) AS n, string_agg(quote_ident(g.name), ', ' ORDER BY g.name) AS names
+              FROM ff_internal.update_triggers($1) g HAVING count(*) > 0) t
+     CROSS JOIN unnest(ff_internal.indexed_columns($1)) c(name)
+     WHERE NOT EXISTS (SELECT FROM ff_internal.updates_seen($1, since) u WHERE c.name = ANY (u.columns))
+       AND NOT EXISTS (SELECT FROM pg_index i
+                         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+                        WHERE i.indrelid = $1 AND i.indisprimary AND a.attname = c.name)
+     GROUP BY t.n, t.names
 $$;
 
 -- Names of these indexes, at most five; NULL: none.

@@ -60,9 +60,10 @@ BEGIN
 END
 $$;
 
--- Creates a job for this database. If pg_cron runs from another one: warns and returns the statement to run there.
+-- Creates a job for this database, which undo removes. If pg_cron runs from another one: warns and returns the statement
+-- to run there.
 CREATE FUNCTION ff_internal.schedule_job(
-    job_name text, schedule text, action text, extension text DEFAULT 'fillfactor_advisor')
+    job_name text, schedule text, action text, undo text, extension text DEFAULT 'fillfactor_advisor')
 RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -79,8 +80,8 @@ BEGIN
     END IF;
     -- otherwise the job would fail each time
     PERFORM ff_internal.check_collector();
-    RETURN format('job %s runs %s in database %I as user %I, schedule %s. Run ff_unschedule() before DROP EXTENSION.',
-                  cron.schedule(job_name, schedule, command), action, current_database(), current_user, schedule);
+    RETURN format('job %s runs %s in database %I as user %I, schedule %s. Run %s before DROP EXTENSION.',
+                  cron.schedule(job_name, schedule, command), action, current_database(), current_user, schedule, undo);
 END
 $$;
 
@@ -151,13 +152,14 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('collector');
     IF NOT all_databases THEN
-        RETURN ff_internal.schedule_job(ff_internal.job_name(current_database()), schedule, collect);
+        RETURN ff_internal.schedule_job(ff_internal.job_name(current_database()), schedule, collect,
+                                        'ff_unschedule()');
     END IF;
     PERFORM ff_internal.check_cron(schedule, collect);
     IF (ff_internal.cron()).state = 'here' THEN
         RETURN (ff_internal.counted(ff_internal.schedule_databases(schedule), 'database') || '; ')
                || ff_internal.schedule_job('fillfactor_advisor, all databases', schedule,
-                      format('PERFORM ff_internal.schedule_databases(%L)', schedule));
+                      format('PERFORM ff_internal.schedule_databases(%L)', schedule), 'ff_unschedule(true)');
     END IF;
     RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', (ff_internal.cron()).cron_database
         USING HINT = 'Run the returned statements there, and again for new databases; or create the extension there '

@@ -19,7 +19,7 @@ BEGIN ATOMIC
            CASE WHEN h.setting IS NOT NULL THEN coalesce((SELECT max(o.began_at) FROM ff_internal.collection o
                                                            WHERE o.collection_id < id), h.seen_at) END,
            s.reset_val, s.unit
-      FROM pg_settings s
+      FROM ff_internal.server_settings s
       JOIN ff_internal.collection c ON c.collection_id = id
       LEFT JOIN LATERAL (SELECT * FROM ff_internal.setting_history o
                           WHERE o.setting = s.name ORDER BY o.seen_at DESC LIMIT 1) h ON true

@@ -32,6 +32,20 @@ AS $$
                        WHEN m.relkind = 'f' THEN 'foreign table' END) r(reason)
 $$;
 
+-- In a mirror, the texts that its source sent, as of this database; columns as in pg_stat_statements, whose argument it
+-- takes.
+CREATE FUNCTION ff_internal.observed_texts(
+    showtext boolean, OUT dbid oid, OUT queryid bigint, OUT toplevel boolean, OUT query text)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 100
+BEGIN ATOMIC
+    SELECT s.database_oid, t.*
+      FROM ff_internal.own_server() s
+     CROSS JOIN ff_internal.observed o
+     CROSS JOIN LATERAL jsonb_to_recordset(o.said->'texts') t(queryid bigint, toplevel boolean, query text)
+     WHERE o.kind = 'statements' AND showtext;
+END;
+
 -- Returns this database's entries, the last reset of the statistics, the evictions since then, and the quoted name of
 -- the function read; or the reason why nothing can be read. Errors: those of pg_stat_statements.
 CREATE FUNCTION ff_internal.read_statements(
@@ -41,7 +55,18 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     columns text[];
+    said    CONSTANT jsonb := (SELECT o.said FROM ff_internal.observed o WHERE o.kind = 'statements');
 BEGIN
+    IF said IS NOT NULL THEN
+        reader := 'ff_internal.observed_texts';
+        reason := said->>'reason';
+        -- before pg_stat_statements 1.9, a fall of a counter shows a reset
+        stats_reset := coalesce((said->>'stats_reset')::timestamptz, 'epoch');
+        evictions := said->>'evictions';
+        entries := ARRAY(SELECT jsonb_populate_record(NULL::ff_internal.statement_entry, e)
+                           FROM jsonb_array_elements(said->'entries') e);
+        RETURN;
+    END IF;
     SELECT format('%I.pg_stat_statements', n.nspname), p.proargnames INTO reader, columns
       FROM pg_extension e
       JOIN pg_namespace n ON n.oid = e.extnamespace
@@ -77,7 +102,7 @@ RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    by_name CONSTANT boolean := current_setting('server_version_num')::integer >= 180000;
+    by_name CONSTANT boolean := (SELECT s.server_version >= 180000 FROM ff_internal.server s);
     evicted CONSTANT bigint[] := ARRAY(
         SELECT s.statement_id FROM ff_internal.statement s
           LEFT JOIN unnest(entries) e ON e.queryid = s.queryid AND e.toplevel = s.toplevel
@@ -297,7 +322,7 @@ CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    snapshot_at CONSTANT timestamptz := clock_timestamp();
+    snapshot_at CONSTANT timestamptz := ff_internal.observed_at();
     why      text;
     read     record;
     previous ff_internal.statement_snapshot;
@@ -347,7 +372,7 @@ CREATE FUNCTION ff_internal.collect_statements_failed(id bigint, state text, why
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason)
-    VALUES (id, clock_timestamp(), state || ' ' || why);
+    VALUES (id, ff_internal.observed_at(), state || ' ' || why);
 END;
 
 -- Reasons why the statements of the lookback are incomplete, one per row.
@@ -417,7 +442,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
 'The statements that write a table, over fillfactor_advisor.lookback, one row per table and command. relation: NULL '
 'if unknown or one of several, see reason. how: position in the statement (top, on_conflict, merge, cte). '
-'columns: those an UPDATE sets. rows: NULL for the targets of WITH queries, whose rows are not counted. mean_ms, '
-'stddev_ms: execution time, milliseconds. blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. '
-'statement_id: key of its history. queryid: as in pg_stat_statements. query: the first 4000 characters. reason: why '
-'the table is unknown, or, in a separate row, why statements are missing.';
+'columns: those an UPDATE sets, without a = a, and without a = EXCLUDED.a after ON CONFLICT (a). rows: NULL for the '
+'targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution time, milliseconds. '
+'blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. statement_id: key of its history. queryid: '
+'as in pg_stat_statements. query: the first 4000 characters. reason: why the table is unknown, or, in '
+'a separate row, why statements are missing.';

@@ -83,9 +83,10 @@ AS $$
                               0) / sum(s.rows)::double precision
                 -- keys hardly ever change, and neither pages nor counters show that they did
                 WHEN mostly_hot
-                     AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+                     AND NOT EXISTS (SELECT 1 FROM ff_internal.server v, pg_index i
+                                       JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = $1 AND i.indislive AND NOT i.indisprimary
-                                        AND NOT ff_internal.summarizing(c.relam))
+                                        AND NOT ff_internal.summarizing(c.relam, v.server_version))
                 THEN 0 END
       FROM ff_internal.updates_seen($1, began_at) s
      WHERE s.rows > 0
@@ -131,7 +132,7 @@ AS $$
         SELECT c.*, r.rel_id, r.opened_at, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
                ff_internal.effective_fillfactor(c.reloptions) AS fillfactor
           FROM ff_internal.user_table c
-         CROSS JOIN ff_internal.server() o
+         CROSS JOIN ff_internal.server o
           LEFT JOIN LATERAL (
                 -- after a restore, OIDs mean nothing until a collection has matched the tables
                 SELECT k.* FROM ff_internal.relation k

@@ -12,7 +12,9 @@ LANGUAGE sql VOLATILE PARALLEL SAFE
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT v.source, v.bytes, v.source = u.source, v.note
-      FROM ff_internal.machine_memory() m
+      FROM (SELECT EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'server')) o(mirror)
+      -- of this machine, not of the source's
+      LEFT JOIN ff_internal.machine_memory() m ON NOT o.mirror
      CROSS JOIN nullif(ff_internal.setting('ram')::bigint, 0) s(mb)
      -- effective_cache_size comes last: it is only somebody's guess
      CROSS JOIN LATERAL (
@@ -22,10 +24,12 @@ AS $$
      CROSS JOIN LATERAL (
            VALUES ('fillfactor_advisor.ram', s.mb * 1048576, CASE WHEN s.mb IS NULL THEN 'setting, 0: detect'
                                                                   ELSE 'setting, overrides what is detected' END),
-                  ('ram', m.ram, 'memory of the machine'),
+                  ('ram', m.ram, CASE WHEN o.mirror THEN 'unknown of the source: set fillfactor_advisor.ram here'
+                                      ELSE 'memory of the machine' END),
                   ('container limit', m.container_limit, m.note),
-                  ('shared_buffers', pg_size_bytes(current_setting('shared_buffers')), 'part of the memory above'),
-                  ('effective_cache_size', pg_size_bytes(current_setting('effective_cache_size')),
+                  ('shared_buffers', pg_size_bytes(ff_internal.server_setting('shared_buffers')),
+                   'part of the memory above'),
+                  ('effective_cache_size', pg_size_bytes(ff_internal.server_setting('effective_cache_size')),
                    'what the planner is told, not a measurement')) v(source, bytes, note)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_memory() IS

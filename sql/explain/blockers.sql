@@ -24,21 +24,26 @@ RETURN coalesce(
         AND (i.indkey::int2[])[0:least(cardinality(c.conkey), i.indnkeyatts) - 1] <@ c.conkey
       ORDER BY c.conname LIMIT 1));
 
+-- Scans of an index since the last reset; in a mirror those of the source's.
+CREATE FUNCTION ff_internal.index_scans(index oid) RETURNS bigint
+LANGUAGE sql STABLE
+RETURN coalesce((SELECT (o.said->>'scans')::bigint FROM ff_internal.observed o WHERE o.kind = 'index' AND o.id = index),
+                pg_stat_get_numscans(index));
+
 -- Time since which an index's counter has every scan; NULL: unknown, or no collection has seen the index yet.
 CREATE FUNCTION ff_internal.scans_counted_since(index oid) RETURNS timestamptz
 LANGUAGE sql STABLE
 AS $$
     SELECT greatest(e.began_at, r.opened_at, f.seen_at,
                     -- resets that no collection has seen yet; resetting one index moves the database's time, too
-                    pg_stat_get_db_stat_reset_time(e.database_oid),
-                    nullif(pg_stat_get_bgwriter_stat_reset_time(), e.cluster_reset),
+                    s.database_reset, nullif(s.cluster_reset, e.cluster_reset),
                     -- an invalid index may have become valid long after it was made
                     (SELECT max(h.seen_at) FROM ff_internal.change h
                       WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
                     (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts))
       FROM (SELECT n.* FROM ff_internal.epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
-      JOIN ff_internal.server() s ON (s.system_identifier, s.timeline) = (e.system_identifier, e.timeline)
-      JOIN pg_database d ON d.oid = e.database_oid AND d.datname = current_database()
+      JOIN ff_internal.server s ON (s.system_identifier, s.timeline, s.database_oid, s.server_version)
+                                   = (e.system_identifier, e.timeline, e.database_oid, e.server_version)
       JOIN pg_index i ON i.indexrelid = index
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND index = ANY (r.index_oids)
            AND (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
@@ -49,8 +54,10 @@ AS $$
             CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric) n(next)
              JOIN ff_internal.collection c
                ON c.next_xid::text::numeric > n.next - mod(n.next + 4294967296.0 - a.xmin::text::numeric, 4294967296.0)
-            WHERE a.attrelid = index AND a.attnum = 1) f(seen_at)
-     WHERE e.server_version = current_setting('server_version_num')::integer AND f.seen_at IS NOT NULL
+            WHERE a.attrelid = index AND a.attnum = 1 AND s.observed IS NULL
+           UNION ALL
+           SELECT r.opened_at WHERE s.observed IS NOT NULL) f(seen_at)
+     WHERE f.seen_at IS NOT NULL
 $$;
 
 -- Returns at most so many indexes that keep a table's updates from being HOT; NULL: all.
@@ -60,6 +67,8 @@ LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     WITH known AS (
         SELECT e.relation, e.indexes, x.*, r.rate, s.scans, f.since, n.needed, w.watched,
+               -- of what was kept from HOT, what statements explain
+               CASE WHEN x.seen THEN coalesce(least(1, e.indexed_share / e.kept_share), 1) ELSE 1 END AS explained,
                n.needed IS NULL AND NOT x.summarizing AND NOT x.still
                AND (NOT i.indisvalid OR s.scans = 0 AND w.watched) AS free
           FROM ff_internal.updates_per_s(e) r(rate)
@@ -70,7 +79,7 @@ BEGIN ATOMIC
           JOIN pg_index i ON i.indexrelid = x.indexrelid
          CROSS JOIN LATERAL ff_internal.scans_counted_since(x.indexrelid) f(since)
          CROSS JOIN LATERAL ff_internal.index_needed(x.indexrelid) n(needed)
-         CROSS JOIN LATERAL pg_stat_get_numscans(x.indexrelid) s(scans)
+         CROSS JOIN LATERAL ff_internal.index_scans(x.indexrelid) s(scans)
          CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
          WHERE e.not_examined IS NULL AND e.kept_share >= 0.01
     ), placed AS (
@@ -84,21 +93,49 @@ BEGIN ATOMIC
          WHERE NOT p.summarizing AND NOT p.still GROUP BY q.id
     )
     SELECT p.relation, p.indexrelid, p.summarizing, p.seen, p.statements, p.columns, p.usage, p.rate,
-           e.kept_share * p.rate * p.share, e.kept_share * p.rate * p.alone, w.won,
+           e.kept_share * p.rate * p.explained * p.share, e.kept_share * p.rate * p.explained * p.alone, w.won,
            -- an update that becomes HOT saves an entry in every index, any other non-HOT update the one in this index
            CASE WHEN p.summarizing THEN 0
                 ELSE w.won * p.indexes + greatest((1 - e.hot_share) * p.rate - w.won, 0) END,
            p.scans, p.since, p.needed, p.watched, e.newpage_share IS NOT NULL,
            e.kept_with_room < 0.99 * e.kept_share, p.still, p.free, p.place,
            CASE WHEN NOT p.seen THEN w.won WHEN NOT p.summarizing AND NOT p.still
-                THEN e.kept_with_room * p.rate * coalesce((SELECT sum(l.part) FROM last l
-                                                            WHERE l.place <= p.place), 0) END,
+                THEN e.kept_with_room * p.rate * p.explained
+                     * coalesce((SELECT sum(l.part) FROM last l WHERE l.place <= p.place), 0) END,
            (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY o.place) FILTER (WHERE o.place <= 5)
                    || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
               FROM placed o JOIN pg_class c ON c.oid = o.indexrelid WHERE NOT o.summarizing AND NOT o.still),
-           e.kept_with_room * p.rate * (SELECT sum(l.part) FROM last l)
+           e.kept_with_room * p.rate * p.explained * (SELECT sum(l.part) FROM last l),
+           CASE WHEN p.place = 1 OR NOT p.seen THEN ff_internal.besides_statements(e) END
       FROM placed p
-     CROSS JOIN LATERAL (SELECT e.kept_with_room * p.rate * p.alone) w(won);
+     CROSS JOIN LATERAL (SELECT e.kept_with_room * p.rate * p.explained * p.alone) w(won);
+END;
+
+-- Returns the indexes that keep no update from being HOT, but are written by each that is not, although nothing needs
+-- them and no scan is known. only_watched: without those whose scans were watched too briefly to drop them.
+CREATE FUNCTION ff_internal.unused_indexes(e ff_internal.table_evidence, only_watched boolean)
+RETURNS SETOF ff_internal.blocker
+LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT e.relation, i.indexrelid, false, false, NULL::text[], NULL::text[], 'unused', r.rate,
+           0::double precision, 0::double precision, 0::double precision, (1 - e.hot_share) * r.rate, s.scans, f.since,
+           NULL::text, w.watched, true, false, false,
+           w.watched OR NOT i.indisvalid, row_number() OVER (ORDER BY c.relpages DESC, c.relname),
+           NULL::double precision, NULL::text, NULL::double precision, NULL::text
+      FROM ff_internal.updates_per_s(e) r(rate)
+      JOIN pg_index i ON i.indrelid = e.relation AND i.indisready
+      JOIN pg_class c ON c.oid = i.indexrelid AND c.relkind = 'i'
+      JOIN pg_am m ON m.oid = c.relam AND m.amname <> 'brin'
+     CROSS JOIN LATERAL ff_internal.index_scans(i.indexrelid) s(scans)
+     CROSS JOIN LATERAL ff_internal.scans_counted_since(i.indexrelid) f(since)
+     CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
+     WHERE e.not_examined IS NULL AND e.recent_updated > 0 AND 1 - e.hot_share >= 0.01 AND s.scans = 0
+       AND (w.watched OR NOT i.indisvalid OR NOT only_watched)
+       AND ff_internal.index_needed(i.indexrelid) IS NULL
+       -- else it may be in the way after all
+       AND ff_internal.besides_statements(e) IS NULL
+       AND i.indexrelid NOT IN (SELECT b.indexrelid FROM ff_internal.blocking_indexes(e.relation) b
+                                 WHERE e.kept_share >= 0.01);
 END;
 
 -- A rate, per second, in words: per day if it is small.
@@ -124,23 +161,26 @@ CREATE FUNCTION ff_internal.blocker_words(b ff_internal.blocker, OUT reason text
 LANGUAGE sql STABLE
 AS $$
     SELECT CASE
+           WHEN b.usage = 'unused'
+           THEN format('it keeps no update from being HOT, but each that is not (%s) writes to it',
+                       ff_internal.rate_words(b.entries))
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
            WHEN b.still
            THEN format('%s is set, but has the same value in all rows: it keeps no update from being HOT, another '
                        'index does', n.columns)
-           WHEN NOT b.seen AND EXISTS (SELECT FROM ff_internal.statement_target t WHERE t.command = 'UPDATE'
-                                       AND t.relid IN (SELECT * FROM ff_internal.with_ancestors(b.relid)))
-           THEN 'updates were not HOT, but no statement seen sets an indexed column: look for functions, triggers and '
-                'the unattributed rows of ff_statements()'
            WHEN NOT b.seen
            THEN concat('updates were not HOT', CASE WHEN b.room_known THEN ' although they stayed in their page' END,
-                       '; which index it was is not known without their statements',
-                       ': ' || (SELECT s.reason FROM ff_internal.statement_snapshot s
-                                 ORDER BY s.collection_id DESC LIMIT 1))
+                       '; which index it was is not known without the statements that set its columns',
+                       ': ' || b.besides)
            ELSE concat(
                 format('about %s of the updates (%s) could not be HOT, because they set %s',
                        ff_internal.percent(100 * b.kept_by / b.rate), ff_internal.rate_words(b.kept_by), n.columns),
+                (SELECT format(' (%s by %s)', string_agg(DISTINCT quote_ident(c.name), ', '),
+                               string_agg(DISTINCT 'trigger ' || quote_ident(t.name), ', '))
+                   FROM ff_internal.update_triggers(b.relid) t
+                  CROSS JOIN LATERAL unnest(t.changes) c(name) WHERE c.name = ANY (b.columns) HAVING count(*) > 0),
+                '; ' || b.besides,
                 CASE WHEN b.kept_alone < 0.99 * b.kept_by
                      THEN format('; without this index alone %s of the updates would be HOT, without %s together %s',
                                  ff_internal.percent(100 * b.won / b.rate), b.together,
@@ -189,7 +229,9 @@ AS $$
     WITH blocker AS MATERIALIZED (
         SELECT b.*, w.*
           FROM ff_internal.evidence(ff_internal.checked_table($1)) e
-         CROSS JOIN LATERAL ff_internal.blockers(e) b
+         CROSS JOIN LATERAL (SELECT * FROM ff_internal.blockers(e)
+                             UNION ALL
+                             SELECT * FROM ff_internal.unused_indexes(e, $1 IS NULL)) b
          CROSS JOIN LATERAL ff_internal.blocker_words(b) w
     )
     (SELECT b.relid::regclass, b.indexrelid::regclass, b.columns, b.usage, round(b.kept_by::numeric, 2)::real,
@@ -202,7 +244,7 @@ AS $$
        FROM blocker b
       CROSS JOIN ff_internal.index_entry_price() p
        LEFT JOIN LATERAL ff_internal.sizes(b.indexrelid) z ON true
-      ORDER BY b.summarizing, b.still, max(CASE WHEN b.free AND b.seen THEN b.won_by_all END)
+      ORDER BY b.usage = 'unused', b.summarizing, b.still, max(CASE WHEN b.free AND b.seen THEN b.won_by_all END)
                                        OVER (PARTITION BY b.relid) DESC NULLS LAST,
                b.won_by_all DESC NULLS LAST, b.relid::regclass::text, b.place)
     UNION ALL
@@ -214,14 +256,16 @@ AS $$
                      WHEN e.newpage_share >= 0.01 THEN ', the others left their page for lack of room' ELSE '' END END,
            NULL, NULL, NULL
       FROM ff_internal.evidence($1) e
-     WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker)
+     WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker b WHERE b.usage <> 'unused')
 $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
-'Indexes that keep updates from being HOT whatever room their page has, the surest gain first. For one table without '
-'any, a row that says why. NULL figures are unknown, see reason. The verdict holds for PostgreSQL 15 to 19: a later '
+'Indexes that keep updates from being HOT whatever room their page has, the surest gain first; then those that each '
+'update that is not HOT writes although nothing uses them. For one table without any of the first, a row that says '
+'why. NULL figures are unknown, see reason. The verdict holds for PostgreSQL 15 to 19: a later '
 'one may let an update of an indexed column stay in its page.
 columns: its columns set by the statements seen (without statements: all). usage: their role in it (key, include, '
-'expression, predicate, whole row).
+'expression, predicate, whole row), or unused: in no way of HOT, and no scan is known; in the list of all tables only '
+'after 7 days.
 blocked_per_s: updates per second that it keeps from being HOT, over the window. won_hot_per_s: those that would be '
 'HOT without this one index; won_together_per_s: without it and the rows of its table above, in this order. '
 'won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not written.
@@ -245,7 +289,8 @@ AS $$
         SELECT * FROM ff_internal.horizon_holders()
     ), held AS MATERIALIZED (
         SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, h.since) AS since,
-               clock_timestamp() AS until, greatest(n.xids, h.xids) AS xids, n.doing, n.catalog_only, true AS now
+               ff_internal.observed_at() AS until, greatest(n.xids, h.xids) AS xids, n.doing, n.catalog_only,
+               true AS now
           FROM holders n
           LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.horizon_history o
                               WHERE o.holder = n.holder AND (o.since = n.since OR n.since IS NULL)

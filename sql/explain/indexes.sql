@@ -36,7 +36,7 @@ AS $$
                window_s double precision, quiet_s double precision, ascends boolean, keyed boolean, blocks bigint,
                leaf_pages double precision, internal_pages double precision, leaf_density double precision,
                at_fillfactor_pct double precision, half_full_pct double precision, fragmentation double precision,
-               deduplicated_pct double precision, row_pointers double precision)
+               deduplicated_pct double precision, row_pointers double precision, live_rows double precision)
     ), verdict AS (
         SELECT f.*, r.cause, r.action, r.says, CASE r.action WHEN 'raise' THEN 100 ELSE f.fillfactor END AS advised
           FROM f CROSS JOIN LATERAL (VALUES
@@ -74,7 +74,9 @@ AS $$
                 f.churn),
                (18, f.leaf_density < 45, 'sparse', 'rebuild', 'its leaf pages are only %1$s %% full: rows were '
                 'deleted. A rebuild frees %7$s'),
-               (19, true, 'random', 'keep', 'keys come in at random: %3$s %% of its leaf pages are half full, from '
+               (19, f.inserted = 0, 'no_data', 'wait', '%3$s %% of its leaf pages are half full from splits, but no '
+                'row came in while it was watched: in which order keys come is not known'),
+               (20, true, 'random', 'keep', 'keys come in at random: %3$s %% of its leaf pages are half full, from '
                 'splits. Another fillfactor does not last: random inserts settle near 70 %% whatever is set'))
                r(place, holds, cause, action, says)
          WHERE r.holds ORDER BY r.place LIMIT 1
@@ -85,14 +87,16 @@ AS $$
                   pg_size_pretty(v.blocks * v.block - p.bytes), ff_internal.span(v.quiet_s),
                   ff_internal.span(v.lookback), coalesce(v.hindrance, v.problem))
       FROM verdict v CROSS JOIN LATERAL (
-           SELECT v.block * CASE WHEN v.action IN ('raise', 'rebuild')
-                       THEN least(v.blocks, (v.leaf_pages + v.internal_pages) * v.leaf_density / v.advised + 1)
-                       ELSE v.blocks END::bigint) p(bytes)
+           -- only entries of live rows are built again; how many of them a partial index has is unknown
+           SELECT v.block * CASE WHEN v.live_rows IS NOT NULL OR NOT v.churned
+                       THEN least(v.blocks, (v.leaf_pages + v.internal_pages) * v.leaf_density / v.advised
+                                            * least(1, coalesce(v.live_rows / nullif(v.row_pointers, 0), 1)) + 1)
+                       END::bigint) p(bytes)
 $$;
 
 -- Returns what is known of indexes, largest first, for index_judged(); samples pages within the budget of a collection.
 -- hindrance: why one is not judged. non_hot: updates. quiet_s: seconds without writes. ascends: a sequence or the
--- insert time. keyed: no two rows share a key.
+-- insert time. keyed: no two rows share a key. live_rows: of its table; NULL: unknown, or it has only some of them.
 CREATE FUNCTION ff_internal.index_facts(target regclass)
 RETURNS TABLE (index regclass, relation regclass, fillfactor integer, facts jsonb)
 LANGUAGE plpgsql VOLATILE ROWS 1000
@@ -123,6 +127,7 @@ BEGIN
                e.snapshot_at IS NOT NULL AND r.rel_id IS NOT NULL AS collected,
                coalesce(e.inserted, 0) AS inserted,
                coalesce(e.updated - e.hot_updated, 0) AS non_hot,
+               CASE WHEN x.indpred IS NULL THEN e.live_rows END AS live_rows,
                coalesce(e.window_s, 0) AS window_s, extract(epoch FROM e.snapshot_at - r.seen_at) AS quiet_s,
                x.indoption[0] & 1 = 0 AND coalesce(a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid)
                    ~ '^(nextval[(]|now[(]|CURRENT_TIMESTAMP|clock_timestamp[(])', false) AS ascends,
@@ -172,21 +177,37 @@ RETURNS TABLE (
 LANGUAGE sql VOLATILE ROWS 1000
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT l.index, l.relation, l.fillfactor, j.recommended_fillfactor, j.action, j.cause, j.size_bytes,
-           j.predicted_size_bytes, round(p.leaf_density, 1)::real, round(p.leaf_density_err, 1)::real,
-           round(p.at_fillfactor_pct, 1)::real, round(p.half_full_pct, 1)::real, round(p.deduplicated_pct, 1)::real,
-           j.reason, nullif(concat_ws(' ',
-               CASE WHEN j.action = 'raise' THEN ff_internal.alter_options(l.index, '{fillfactor=100}') END,
-               CASE WHEN j.action IN ('raise', 'rebuild')
-                    THEN format('REINDEX INDEX CONCURRENTLY %s;', ff_internal.qualified_name(l.index)) END), '')
-      FROM ff_internal.index_facts($1) l
-     CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
-     CROSS JOIN LATERAL jsonb_to_record(l.facts) p(
-           leaf_density numeric, leaf_density_err numeric, at_fillfactor_pct numeric, half_full_pct numeric,
-           deduplicated_pct numeric)
+    WITH judged AS MATERIALIZED (
+        SELECT l.index, l.relation, l.fillfactor, l.facts, j.*,
+               -- in the list of all tables, those of which the same is said share a row
+               $1 IS NULL AND count(*) OVER same > 1 AND j.cause IN ('small', 'not_examined')
+                   AND j.reason !~ '^the index is not valid' AS folded,
+               count(*) OVER same AS n, sum(j.size_bytes) OVER same AS size, row_number() OVER same AS place
+          FROM ff_internal.index_facts($1) l
+         CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
+        WINDOW same AS (PARTITION BY j.cause, CASE j.cause WHEN 'not_examined' THEN j.reason END)
+    )
+    (SELECT j.index, j.relation, j.fillfactor, j.recommended_fillfactor, j.action, j.cause, j.size_bytes,
+            j.predicted_size_bytes, round(p.leaf_density, 1)::real, round(p.leaf_density_err, 1)::real,
+            round(p.at_fillfactor_pct, 1)::real, round(p.half_full_pct, 1)::real, round(p.deduplicated_pct, 1)::real,
+            j.reason, nullif(concat_ws(' ',
+                CASE WHEN j.action = 'raise' THEN ff_internal.alter_options(j.index, '{fillfactor=100}') END,
+                CASE WHEN j.action IN ('raise', 'rebuild')
+                     THEN format('REINDEX INDEX CONCURRENTLY %s;', ff_internal.qualified_name(j.index)) END), '')
+       FROM judged j
+      CROSS JOIN LATERAL jsonb_to_record(j.facts) p(
+            leaf_density numeric, leaf_density_err numeric, at_fillfactor_pct numeric, half_full_pct numeric,
+            deduplicated_pct numeric)
+      WHERE NOT j.folded ORDER BY j.size_bytes DESC NULLS LAST, j.index::text)
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, j.action, j.cause, j.size::bigint, NULL, NULL, NULL, NULL, NULL, NULL,
+           j.n || CASE j.cause WHEN 'small' THEN ' indexes have fewer than 100 pages each: too few to matter.'
+                               ELSE ' indexes: ' || j.reason END, NULL
+      FROM judged j WHERE j.folded AND j.place = 1
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise_indexes(regclass) IS
-'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or of all, largest first. Reads '
+'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or of all, largest first; then those '
+'that are too small or no B-trees share a row without a name. Reads '
 'pages of each now (see ff_sample_index()), together at most fillfactor_advisor.collect_pages within collect_time; '
 'this needs pg_stat_scan_tables besides pg_read_all_stats.
 fillfactor, recommended_fillfactor: percent, now and advised. action: raise (after a day and '

@@ -5,11 +5,12 @@ CREATE TYPE ff_internal.blocker AS (
     rate double precision, kept_by double precision, kept_alone double precision, won double precision,
     entries double precision, scans bigint, since timestamptz, needed text, watched boolean, room_known boolean,
     roomless boolean, still boolean, free boolean, place bigint, won_together double precision, together text,
-    won_by_all double precision
+    won_by_all double precision, besides text
 );
 COMMENT ON TYPE ff_internal.blocker IS
 'An index that keeps updates from being HOT, see blocking_indexes(). Updates per second: all (rate), blocked by it '
 '(kept_by), by it alone (kept_alone), HOT without it (won); entries: index entries per second saved without it; '
 'since: start of counting its scans; watched: 7 days ago; room_known: whether they lacked room is known; '
 'roomless: some did; still: no value that it holds changes; free: nothing needs it; place: order in which to drop; '
-'won_together: HOT without it and all before it; together, won_by_all: all that are in the way, and HOT without them.';
+'won_together: HOT without it and all before it; together, won_by_all: all that are in the way, and HOT without them; '
+'besides: of the first, what changes indexed columns besides the statements seen.';

@@ -32,11 +32,11 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT coalesce(o.own ->> 'autovacuum_enabled', 'on')::boolean,
            coalesce(o.own ->> 'autovacuum_vacuum_scale_factor',
-                    current_setting('autovacuum_vacuum_scale_factor'))::double precision,
+                    ff_internal.server_setting('autovacuum_vacuum_scale_factor'))::double precision,
            coalesce(o.own ->> 'autovacuum_vacuum_threshold',
-                    current_setting('autovacuum_vacuum_threshold'))::double precision,
+                    ff_internal.server_setting('autovacuum_vacuum_threshold'))::double precision,
            nullif(coalesce(o.own ->> 'autovacuum_vacuum_max_threshold',
-                           current_setting('autovacuum_vacuum_max_threshold', true))::double precision, -1)
+                           ff_internal.server_setting('autovacuum_vacuum_max_threshold'))::double precision, -1)
       FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
 END;
 
@@ -49,11 +49,15 @@ AS $$
        AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
        AND NOT EXISTS (SELECT 1 FROM pg_trigger g
                         WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
+       AND NOT EXISTS (SELECT 1 FROM ff_internal.observed o
+                        WHERE o.kind = 'table' AND o.id = e.relation AND (o.said->>'alone')::boolean IS NOT TRUE)
        AND NOT EXISTS (SELECT 1 FROM pg_index i
                          JOIN pg_class c ON c.oid = i.indexrelid
                          JOIN pg_am m ON m.oid = c.relam
+                         LEFT JOIN ff_internal.observed o ON o.kind = 'index' AND o.id = i.indexrelid
                         WHERE i.indrelid = e.relation AND i.indislive
-                          AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid))
+                          AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid
+                               OR o.said->>'definition' ~ ' WHERE ' OR o.said->>'definition' !~ ' USING btree '))
 $$;
 
 -- The arrays of model_input about statements that wrote a table since its last change: the eight with the most rows.
@@ -74,7 +78,8 @@ AS $$
                CASE WHEN t.how = 'top' AND NOT t.shared AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
-                              OR current_setting('data_checksums') = 'off' AND current_setting('wal_log_hints') = 'off')
+                              OR ff_internal.server_setting('data_checksums') = 'off'
+                                 AND ff_internal.server_setting('wal_log_hints') = 'off')
                          AND NOT EXISTS (SELECT FROM pg_constraint k
                                            JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
                                           WHERE k.conrelid = e.relation AND k.contype = 'f'
@@ -83,12 +88,13 @@ AS $$
           FROM ff_internal.targets_of(e.relation, e.since_began_at) o
          CROSS JOIN LATERAL (SELECT (o.target).*) t
           JOIN ff_internal.statement s ON s.statement_id = t.statement_id
+         CROSS JOIN (SELECT ff_internal.collection_before(e.since_began_at) OFFSET 0) b(began_at)
          CROSS JOIN LATERAL (
                SELECT min(n.began_at) AS began_at, sum(n.calls) * o.part AS calls, sum(n.rows) * o.part AS rows,
                       sum(n.wal_records) * o.part AS wal_records, sum(n.wal_bytes) * o.part AS wal_bytes,
                       sum(n.wal_fpi) * o.part AS images
                  FROM ff_internal.statement_history n
-                WHERE n.statement_id = t.statement_id AND n.began_at >= e.since_began_at) h
+                WHERE n.statement_id = t.statement_id AND n.began_at >= b.began_at) h
          WHERE h.rows > 0
     ), later AS (
         SELECT greatest(1, coalesce(e.since_updated / nullif(sum(i.updated), 0), 1))::double precision AS times
@@ -141,10 +147,38 @@ AS $$
              GROUP BY i.place ORDER BY i.place) o(seconds, inserted, updated, hot, newpage, deleted, vacuums)
 $$;
 
+-- Rows updated after the begin and after the end of a snapshot that was held once since a time and has ended: most rows
+-- updated in the interval before a sample then still wait in the pages. NULL: none, several, or one is held.
+CREATE FUNCTION ff_internal.held_once(
+    id bigint, since timestamptz, OUT held_from double precision, OUT held_until double precision)
+LANGUAGE sql STABLE
+AS $$
+    WITH seen AS (
+        SELECT p.sampled_at, o.held, lag(p.sampled_at) OVER w AS previous_at, lag(o.held) OVER w AS was_held
+          FROM ff_internal.page_sample p
+         CROSS JOIN LATERAL (SELECT coalesce(2 * p.recently_dead_rows
+                                             > (SELECT i.updated FROM ff_internal.counter_interval i
+                                                 WHERE i.rel_id = id AND i.ended_at <= p.sampled_at AND i.updated > 0
+                                                 ORDER BY i.ended_at DESC LIMIT 1), false) AS held) o
+         WHERE p.rel_id = id AND p.sampled_at >= since
+        WINDOW w AS (ORDER BY p.sampled_at)
+    )
+    SELECT max(o.after) FILTER (WHERE s.held), max(o.after) FILTER (WHERE NOT s.held)
+      FROM seen s
+     -- it began or ended between two samples
+     CROSS JOIN LATERAL (SELECT (coalesce(sum(i.updated), 0)
+                                 + coalesce(sum(i.updated) FILTER (WHERE i.ended_at > s.sampled_at), 0))::float8 / 2
+                           FROM ff_internal.counter_interval i
+                          WHERE i.rel_id = id AND i.ended_at > s.previous_at) o(after)
+     WHERE s.held <> coalesce(s.was_held, false)
+    HAVING count(*) = 2 AND bool_and(s.previous_at IS NOT NULL)
+$$;
+
 -- The parts of model_input that come from the table's history; NULL if unknown. Columns as there.
 CREATE FUNCTION ff_internal.history_input(
     e ff_internal.table_evidence,
     OUT window_xids double precision, OUT recent_share double precision, OUT recent_dead double precision,
+    OUT held_from double precision, OUT held_until double precision,
     OUT filled_at double precision, OUT updated_since double precision, OUT followed double precision,
     OUT sessions double precision)
 LANGUAGE sql STABLE
@@ -157,8 +191,8 @@ AS $$
               FROM ff_internal.collection f
               JOIN ff_internal.collection l
                 ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
-             WHERE f.began_at = e.since_began_at),
-           d.*, f.old_fillfactor, f.updated,
+             WHERE f.began_at = ff_internal.collection_before(e.since_began_at)),
+           d.*, k.*, f.old_fillfactor, f.updated,
            EXISTS (
             SELECT FROM ff_internal.prediction p
               JOIN ff_internal.change c ON c.rel_id = p.rel_id AND c.kind = 'fillfactor' AND c.seen_at > p.made_at
@@ -179,6 +213,7 @@ AS $$
               FROM ff_internal.page_sample p
              CROSS JOIN LATERAL (SELECT coalesce(p.recently_dead_rows, 0) / greatest(1, p.live_rows) AS dead) o
              WHERE p.rel_id = e.rel_id AND p.sampled_at > (SELECT min(i.ended_at) FROM present i)) d
+      LEFT JOIN ff_internal.held_once(e.rel_id, e.since_began_at) k ON true
       LEFT JOIN (
            SELECT c.old_fillfactor, coalesce(sum(i.updated), 0) AS updated
              FROM (SELECT * FROM ff_internal.change o WHERE o.rel_id = e.rel_id AND o.kind = 'fillfactor'
@@ -210,12 +245,12 @@ AS $$
                    e.fillfactor, o.standing, o.prior_updated, o.prior_cost,
                    e.indexes, e.index_bytes, e.ram_bytes,
                    v.scale AS vacuum_scale, v.threshold AS vacuum_threshold, v.most AS vacuum_most,
-                   CASE WHEN v.enabled AND current_setting('autovacuum') = 'on'
-                        THEN extract(epoch FROM current_setting('autovacuum_naptime')::interval)
+                   CASE WHEN v.enabled AND ff_internal.server_setting('autovacuum') = 'on'
+                        THEN extract(epoch FROM ff_internal.server_setting('autovacuum_naptime')::interval)
                         ELSE -1 END AS vacuum_nap_s,
                    coalesce(e.since_index_scans, 0) AS index_scans, coalesce(e.since_seq_scans, 0) AS seq_scans,
                    coalesce(e.since_blocks_fetched, 0) AS blocks_fetched,
-                   extract(epoch FROM current_setting('checkpoint_timeout')::interval) AS checkpoint_s,
+                   extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) AS checkpoint_s,
                    -- a random disk read takes at least 50 (chosen); less means read-ahead or the system's cache
                    (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0) AS read_us
               FROM ff_internal.statement_input(e) t

@@ -11,7 +11,8 @@ CREATE TYPE ff_internal.model_input AS (
     -- its pages
     blocks float8, live_rows float8, rows_per_page float8, rows_per_page_max float8, updated_pct float8,
     seen_hot float8, seen_same_page float8, seen_moved float8, recent_share float8, recent_dead float8,
-    inserted_length float8[], updated_length float8[], group_old_page float8[], group_new_page float8[],
+    held_from float8, held_until float8, inserted_length float8[], updated_length float8[], group_old_page float8[],
+    group_new_page float8[],
     update_distance float8[], update_age float8[],
     -- the table, the previous fit, and the surroundings
     fillfactor float8, filled_at float8, updated_since float8, standing float8, followed float8, prior_updated float8,

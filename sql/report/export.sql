@@ -15,9 +15,9 @@ RETURN (
                'version', (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'),
                'model_version', ff_internal.model_version(),
                'system_identifier', s.system_identifier::text, 'timeline', s.timeline,
-               'in_recovery', pg_is_in_recovery(), 'started_at', pg_postmaster_start_time(),
-               'server_version', current_setting('server_version_num')::integer,
-               'database_oid', d.datid::bigint, 'database', d.datname,
+               'in_recovery', s.in_recovery,
+               'started_at', coalesce(s.observed->>'started_at', to_jsonb(pg_postmaster_start_time()) #>> '{}'),
+               'server_version', s.server_version, 'database_oid', s.database_oid::bigint, 'database', s.database,
                'collected_at', (SELECT max(c.began_at) FROM ff_internal.collection c),
                'advice', (
                    SELECT coalesce(jsonb_agg(jsonb_build_object(
@@ -42,7 +42,7 @@ RETURN (
                      FROM pg_stat_user_tables t
                      JOIN pg_statio_user_tables io USING (relid)
                     WHERE t.seq_scan > 0 OR t.idx_scan > 0) END))
-      FROM ff_internal.server() s
+      FROM ff_internal.server s
       JOIN pg_stat_database d ON d.datname = current_database());
 
 CREATE FUNCTION @extschema@.ff_export() RETURNS jsonb

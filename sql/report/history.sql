@@ -61,17 +61,17 @@ $$;
 CREATE FUNCTION @extschema@.ff_history(relation regclass, bucket interval DEFAULT NULL)
 RETURNS TABLE (began_at timestamptz, updates bigint, hot_pct numeric, newpage_pct numeric, blocked_pct numeric,
                inserts bigint, deletes bigint, size_bytes bigint, fillfactor integer, bar text, event text)
-LANGUAGE sql STABLE ROWS 100
+LANGUAGE plpgsql STABLE ROWS 100
 AS $$
-    SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.refuse('22023', 'invalid bucket: ' || $2, NULL,
-                              'A bucket is longer than zero and has no months.')
-     WHERE $2 <= interval '0' OR date_trunc('month', $2) <> interval '0';
-    SELECT ff_internal.checked_table($1);
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    PERFORM ff_internal.refuse('22023', 'invalid bucket: ' || $2, NULL,
+                               'A bucket is longer than zero and has no months.')
+      WHERE $2 <= interval '0' OR date_trunc('month', $2) <> interval '0';
+    PERFORM ff_internal.checked_table($1);
+    RETURN QUERY
     WITH own AS (
-        -- not by the view followed: its rights would be checked before the caller's
-        SELECT r.rel_id FROM ff_internal.relation r JOIN ff_internal.server() s USING (system_identifier, database_oid)
-         WHERE r.relid = $1 AND r.closed_at IS NULL
+        SELECT r.rel_id FROM ff_internal.followed r WHERE r.relid = $1
     )
     SELECT date_trunc('second', h.began_at), h.updates, round(h.hot_pct::numeric, 1), round(h.newpage_pct::numeric, 1),
            round(h.blocked_pct::numeric, 1), h.inserts, h.deletes, h.size_bytes, h.fillfactor,
@@ -81,7 +81,8 @@ AS $$
      CROSS JOIN LATERAL ff_internal.history(o.rel_id, coalesce($2, ff_internal.history_bucket(o.rel_id, 40))) h
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ff_internal.no_history($1)
-     WHERE NOT EXISTS (SELECT 1 FROM own) AND $1 IS NOT NULL
+     WHERE NOT EXISTS (SELECT 1 FROM own) AND $1 IS NOT NULL;
+END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_history(regclass, interval) IS
 'The history of a table as a time line, oldest first: one row per time bucket in which anything happened. bucket: its '

@@ -21,10 +21,6 @@ CREATE FUNCTION ff_internal.number(value float8, digits integer, unit text DEFAU
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(value::numeric, digits) || unit;
 
-CREATE FUNCTION ff_internal.minute(at timestamptz) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN to_char(at, 'YYYY-MM-DD HH24:MI');
-
 -- Returns an HTML table; NULL without rows. Keys of rows are column names, NAME|FORM. FORM: empty for text, html, B for
 -- bytes, or number of decimals and a unit; a + before it shows a sign. The first key is the row's header, @|html its
 -- attributes. Columns without values are omitted.

@@ -212,12 +212,14 @@ DECLARE
     tables ff_internal.report_row[];
     title  text;
     body   text;
+    here   record;
 BEGIN
     PERFORM ff_internal.check_role('reader');
     IF detailed IS NULL OR detailed < 0 THEN
         PERFORM ff_internal.refuse('22023', 'the number of tables to show in detail must be zero or more');
     END IF;
-    title := 'Fillfactor report of ' || ff_internal.html(current_database()::text);
+    SELECT * INTO here FROM ff_internal.server;
+    title := 'Fillfactor report of ' || ff_internal.html(concat(here.database, ' on ' || (here.observed->>'host')));
     tables := ARRAY(SELECT t FROM ff_internal.report_row t ORDER BY t.place);
     SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), '') INTO body
       FROM (VALUES
@@ -242,7 +244,7 @@ BEGIN
     RETURN ff_internal.page(title, concat(ff_internal.report_answer(tables),
         format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s. HOT: the update found room in '
                'its page and wrote no index.</p>\n', title,
-               ff_internal.html(current_setting('server_version')),
+               ff_internal.html(ff_internal.server_setting('server_version')),
                (SELECT x.extversion FROM pg_extension x WHERE x.extname = 'fillfactor_advisor'),
                ff_internal.minute(now())), E'<nav aria-label="Contents">\n',
         (SELECT string_agg(format(E'<a href="#%s">%s</a>\n', m[1], m[2]), '')

@@ -12,7 +12,7 @@ AS $$
         'format', 1,
         'source', jsonb_build_object('system_identifier', s.system_identifier::text,
                                      'database_oid', s.database_oid::text,
-                                     'version', current_setting('server_version_num')::integer / 10000),
+                                     'version', s.server_version / 10000),
         'relation', ff_internal.plain(ff_internal.qualified_name(relation)), 'rel_id', e.rel_id,
         'from', e.fillfactor, 'to', to_fillfactor,
         'advised', d.action IN ('lower', 'raise') AND d.recommended_fillfactor = to_fillfactor,
@@ -29,13 +29,14 @@ AS $$
             'wal_pct', jsonb_build_array(100 * b.wal_bytes_per_update / nullif(c.wal_bytes_now, 0)),
             'rows_a', jsonb_build_array(w.rows_a), 'rows_b', jsonb_build_array(w.rows_b)),
         -- settings that affect what is measured
-        'settings', (SELECT jsonb_object_agg(n, current_setting(n)) FROM unnest('{server_version,data_checksums,
-            shared_buffers,effective_cache_size,wal_level,wal_compression,full_page_writes,wal_log_hints,
-            max_wal_size,checkpoint_timeout,fsync,synchronous_commit}'::text[]) n))
+        'settings', (SELECT jsonb_object_agg(n, ff_internal.server_setting(n))
+                       FROM unnest('{server_version,data_checksums,shared_buffers,effective_cache_size,wal_level,
+                           wal_compression,full_page_writes,wal_log_hints,max_wal_size,checkpoint_timeout,fsync,
+                           synchronous_commit}'::text[]) n))
       FROM (SELECT (v.evidence).*) e
      CROSS JOIN LATERAL (SELECT (v.decision).*) d
      CROSS JOIN LATERAL (SELECT ((v.fit).choice).*) c
-     CROSS JOIN ff_internal.server() s
+     CROSS JOIN ff_internal.server s
      CROSS JOIN LATERAL ff_internal.step_at((v.fit).steps, d.current_step) a
      CROSS JOIN LATERAL (SELECT greatest(1, round((c.workload->>'table_rows')::float8))) r(rows)
      CROSS JOIN LATERAL (SELECT 1 / avg(1.0 / ff_internal.rows_per_page(e.fillfactor, l.len::float8)),
@@ -93,7 +94,7 @@ BEGIN
     ELSIF result->>'format' IS DISTINCT FROM '1' THEN
         PERFORM ff_internal.refuse('22023', 'this is not the result of a rehearsal', 'Its field "format" is not 1.',
             hint);
-    ELSIF (SELECT (s.system_identifier::text, s.database_oid::text) FROM ff_internal.server() s) IS DISTINCT FROM
+    ELSIF (SELECT (s.system_identifier::text, s.database_oid::text) FROM ff_internal.server s) IS DISTINCT FROM
           (result->'source'->>'system_identifier', result->'source'->>'database_oid') THEN
         PERFORM ff_internal.refuse('55000', 'the table of this rehearsal is in another database', NULL,
             'Pass the result to the database whose ff_rehearsal() wrote the document.');

@@ -53,8 +53,15 @@ AS $$
         SELECT 1e8 AS enough_wal, 50 AS images_pct, 600000 AS low_timeout_ms
     )
     SELECT p.*
-      FROM constant k, pg_stat_wal w,
-           (SELECT jsonb_object_agg(s.name, s.reset_val) FROM pg_settings s) s(own),
+      FROM constant k,
+           (SELECT l.wal_bytes, l.wal_fpi, l.stats_reset FROM pg_stat_wal l, ff_internal.server v
+             WHERE v.observed IS NULL
+            UNION ALL
+            SELECT coalesce(l.bytes, 0), l.fpi, l.reset
+              FROM ff_internal.server v
+             CROSS JOIN LATERAL jsonb_to_record(v.observed->'wal') l(bytes numeric, fpi bigint, reset timestamptz)
+             WHERE v.observed IS NOT NULL) w,
+           (SELECT jsonb_object_agg(s.name, s.reset_val) FROM ff_internal.server_settings s) s(own),
            (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
               FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z
              WHERE c.not_examined IS NULL) d(bytes),
@@ -87,7 +94,7 @@ AS $$
          'the cost of a page read can be measured instead of assumed; it makes nothing faster by itself, and is not '
          'for a server where pg_test_timing shows more than about 500 ns for a reading of the clock'),
         (30, 'wal_compression', (SELECT CASE WHEN 'lz4' = ANY (s.enumvals) THEN 'lz4' ELSE 'on' END
-                                   FROM pg_settings s WHERE s.name = 'wal_compression'), 'trial',
+                                   FROM ff_internal.server_settings s WHERE s.name = 'wal_compression'), 'trial',
          format('%s of WAL since %s, at most %s %% of it full-page images', pg_size_pretty(w.wal_bytes),
                 to_char(w.stats_reset, 'YYYY-MM-DD HH24:MI'), f.images_pct),
          CASE WHEN s.own ->> 'wal_compression' <> 'off' THEN 'on already'
@@ -130,7 +137,7 @@ BEGIN
          CROSS JOIN LATERAL ff_internal.judged(c.change) j
          WHERE j.place = 0
     ), one AS (
-        SELECT p.place, p.name, NULL::regclass AS relation, current_setting(p.name) AS shown,
+        SELECT p.place, p.name, NULL::regclass AS relation, ff_internal.server_setting(p.name) AS shown,
                CASE WHEN t.hurt THEN ff_internal.setting_shown(t.old_value, s.unit)
                     WHEN p.obstacle IS NULL THEN p.wanted END AS proposed,
                CASE WHEN t.hurt THEN 'change' ELSE p.action END AS action, p.evidence,
@@ -139,12 +146,12 @@ BEGIN
                     ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', p.name, p.wanted) END AS ddl,
                ff_internal.undo_setting(p.name, s.reset_val) AS undo
           FROM ff_internal.server_proposals() p
-          JOIN pg_settings s USING (name)
+          JOIN ff_internal.server_settings s USING (name)
           LEFT JOIN tried t ON t.setting = p.name
         UNION ALL
         SELECT 60, t.name, t.relation,
                coalesce((SELECT u.option_value FROM pg_options_to_table(t.old) u WHERE u.option_name = t.name),
-                        current_setting(t.name, true) || ' (system)'),
+                        ff_internal.server_setting(t.name) || ' (system)'),
                CASE WHEN t.obstacle IS NULL THEN t.wanted END, t.action, t.evidence, coalesce(t.obstacle, t.why),
                ff_internal.alter_options(t.relation, w.option),
                ff_internal.restore_options(t.relation, t.old, ff_internal.options_after(t.old, w.option), 'options')

@@ -76,34 +76,48 @@ cause_of_lack(const DnFacts *f)
 	return "page_full";
 }
 
+/* The length of its longer rows, bytes; 0 if the sample found none. */
+static double
+row_width(const DnFacts *f)
+{
+	return fmax(or_else(f->updated_width, 0), or_else(f->inserted_width, 0));
+}
+
+/* A queue has no rows when it is sampled: its counters and old versions may say enough. */
 static const char *
 cause_of(const DnFacts *f, int is_idle)
 {
-	double		width = fmax(or_else(f->updated_width, 0), or_else(f->inserted_width, 0));
+	double		width = row_width(f);
 	double		lacking = f->recoverable_share;
+	const char *why;
 
 	if (f->not_examined > 0)
 		return "not_examined";
-	if (isnan(f->sampled_at) || f->blocks == 0 || width == 0)
+	if (isnan(f->sampled_at))
 		return "no_data";
 	if (is_idle || f->updated < f->min_updates)
-		return "few_updates";
+		return !is_idle && f->blocks == 0 ? "no_data" : "few_updates";
 	if (isnan(f->intervals))
 		return "no_data";
-	if (ff_twin_rows_per_page(TW_MAX_FF, (int) bound(ceil(width), 1, TW_MAX_LEN)) < 2)
+	if (width > 0 &&
+		ff_twin_rows_per_page(TW_MAX_FF, (int) bound(ceil(width), 1, TW_MAX_LEN)) < 2)
 		return "too_wide";
 	/* the effect of the last change is not known yet */
 	if (or_else(f->since_updated, 0) < f->min_updates)
 		return "no_data";
 	if (f->recent_hot_updated >= NEARLY_ALL * f->recent_updated)
 		return "settled";
-	if (isnan(f->newpage_share))
+	if (isnan(f->newpage_share) && isnan(f->blocked_share))
 		return "no_data";
 	if ((f->blocked_share >= BLOCKED && lacking < LACKING) ||
 		(f->blocked_share > MOSTLY_BLOCKED * lacking && lacking >= LACKING &&
 		 lacking <= LITTLE_LACKING))
 		return "indexed_column";
-	return lacking < LACKING ? "settled" : cause_of_lack(f);
+	if (lacking < LACKING)
+		return "settled";
+	why = cause_of_lack(f);
+	/* only room helps, and how much of it rows need is unknown */
+	return width == 0 && !is(why, "old_snapshot") ? "no_data" : why;
 }
 
 /* What the evidence shows. */
@@ -114,11 +128,10 @@ diagnose(const DnFacts *f, DnDecision *d)
 
 	d->idle = idle(f);
 	d->cause = d->seen_cause = c = cause_of(f, d->idle);
-	d->row_width = is(c, "too_wide") ?
-		fmax(or_else(f->updated_width, 0), or_else(f->inserted_width, 0)) :
+	d->row_width = is(c, "too_wide") ? row_width(f) :
 		or_else(f->inserted_width, or_else(f->updated_width, 0));
 	/* the model can help; an old snapshot has to end first; with few updates 100 needs no advice */
-	d->wants_model = !is(c, "not_examined") && !is(c, "no_data") && !is(c, "too_wide") &&
+	d->wants_model = row_width(f) > 0 && !is(c, "not_examined") && !is(c, "no_data") && !is(c, "too_wide") &&
 		!is(c, "old_snapshot") && !d->idle && (!is(c, "few_updates") || f->fillfactor < TW_MAX_FF);
 	d->columns_known = !(f->recent_updated * (1 - f->newpage_share) < STAYED) ||
 		!isnan(f->indexed_share) || f->indexes <= 1;
@@ -335,6 +348,24 @@ mostly_read(const DnFacts *f)
 		fmin(f->blocks_fetched, 2 * fmax(0, f->index_scans - calls) + f->blocks * scans);
 }
 
+/*
+ * Why less room is left alone although it pays: fewer updates would be HOT than were; or no
+ * more, and what pages that are pruned or touched less often save is not clearly enough.
+ */
+static const char *
+no_hot_gain(const DnFacts *f, const DnDecision *d)
+{
+	int			then = place_of(f->step_fillfactor, d->step);
+	double		seen = 100 * f->recent_hot_updated / f->recent_updated;
+	double		predicted = then < 0 ? NAN : f->step_hot[then];
+	double		clear = CLEAR_GAINS * f->min_gain * (stands(f, d) ? STANDS : 1);
+
+	/* as shown, in tenths */
+	if (rint(10 * predicted) < rint(10 * seen))
+		return "less_hot";
+	return predicted < seen + 100 * LACKING && 1 - 1 / d->gain < clear ? "no_hot_gain" : NULL;
+}
+
 /* A table with enough updates for the model. */
 static void
 act_on_model(const DnFacts *f, DnDecision *d)
@@ -344,9 +375,12 @@ act_on_model(const DnFacts *f, DnDecision *d)
 
 	if (d->gain > 1 && way != 0)
 	{
-		if (!worth_it(f, d))
+		why = way < 0 ? no_hot_gain(f, d) : NULL;
+		if (why == NULL && !worth_it(f, d))
+			why = "not_worth";
+		if (why != NULL)
 		{
-			d->because = "not_worth";
+			d->because = why;
 			d->action = "keep";
 			return;
 		}

@@ -60,6 +60,7 @@ FACT(settling)
 FACT(update_call_rows)
 FACTS(step_fillfactor)			/* its curve */
 FACTS(step_cost)
+FACTS(step_hot)					/* predicted HOT share, percent */
 FACTS(step_bytes)
 FACTS(step_disk)				/* table and indexes */
 FACTS(step_wal)					/* bytes per update */

@@ -12,6 +12,7 @@
 
 #include "access/amapi.h"
 #include "access/htup_details.h"
+#include "catalog/pg_am_d.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_tablespace_d.h"
 #include "catalog/pg_type_d.h"
@@ -181,10 +182,10 @@ ff_free_bytes(PG_FUNCTION_ARGS)
 }
 
 /*
- * ff_summarizing(access_method oid) returns boolean
+ * ff_summarizing(access_method oid, server_version integer) returns boolean
  *
- * Whether an update of columns with such indexes may still be HOT (BRIN, from
- * PostgreSQL 16 on).  NULL if the OID is not an index access method.
+ * Whether an update of columns with such indexes may still be HOT on a server of this
+ * version (BRIN, from PostgreSQL 16 on).  NULL if the OID is not an index access method.
  */
 Datum
 ff_summarizing(PG_FUNCTION_ARGS)
@@ -193,7 +194,8 @@ ff_summarizing(PG_FUNCTION_ARGS)
 
 	if (routine == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_BOOL(ff_am_summarizing(routine));
+	PG_RETURN_BOOL(PG_GETARG_INT32(1) >= 160000 &&
+				   (PG_GETARG_OID(0) == BRIN_AM_OID || ff_am_summarizing(routine)));
 }
 
 /*

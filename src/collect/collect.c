@@ -77,7 +77,7 @@ end_step(Collector *c)
 
 /*
  * One step: calls a function of the extension and ends its transaction.  Returns
- * its result as int64 (0 for NULL or another type).
+ * its result if that is an int64 or a time, or else 0.
  */
 static int64
 run_step(Collector *c, const char *call)
@@ -88,7 +88,8 @@ run_step(Collector *c, const char *call)
 
 	if (SPI_execute(psprintf("SELECT ff_internal.%s", call), false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "collection step %s failed", call);
-	if (SPI_processed == 1 && SPI_gettypeid(SPI_tuptable->tupdesc, 1) == INT8OID)
+	if (SPI_processed == 1 && (SPI_gettypeid(SPI_tuptable->tupdesc, 1) == INT8OID ||
+							   SPI_gettypeid(SPI_tuptable->tupdesc, 1) == TIMESTAMPTZOID))
 	{
 		d = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 		result = isnull ? 0 : DatumGetInt64(d);
@@ -165,10 +166,11 @@ try_each(Collector *c, const char *list, const char *function, const char *write
 static int64
 read_counters(Collector *c)
 {
-	char	   *now = MemoryContextStrdup(c->cxt, timestamptz_to_str(GetCurrentTimestamp()));
+	TimestampTz at = run_step(c, psprintf("collect_begin('%s')",
+										  timestamptz_to_str(GetCurrentTimestamp())));
+	char	   *now = MemoryContextStrdup(c->cxt, timestamptz_to_str(at));
 	int64		last = 0;
 
-	run_step(c, psprintf("collect_begin('%s')", now));
 	do
 		last = run_step(c, psprintf("collect_counters('%s', " INT64_FORMAT ", %d)",
 									now, last, COUNTERS_BATCH));

@@ -40,14 +40,74 @@ typedef struct FfParse
 
 PG_FUNCTION_INFO_V1(ff_parse_statement);
 
+/* The value that an entry of a SET list assigns; of (a, b) = (...) its own part. */
+static Node *
+assigned(const ResTarget *target)
+{
+	Node	   *value = target->val;
+
+	if (value != NULL && IsA(value, MultiAssignRef))
+	{
+		MultiAssignRef *part = (MultiAssignRef *) value;
+
+		if (!IsA(part->source, RowExpr) || part->colno > list_length(((RowExpr *) part->source)->args))
+			return NULL;
+		value = list_nth(((RowExpr *) part->source)->args, part->colno - 1);
+	}
+	return value;
+}
+
+/* Whether one of the columns of ON CONFLICT (...) is this one. */
+static bool
+is_conflict_key(const InferClause *infer, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, infer == NULL ? NIL : infer->indexElems)
+	{
+		IndexElem  *key = (IndexElem *) lfirst(lc);
+
+		/* another operator class or collation has other equal values */
+		if (key->name != NULL && key->opclass == NIL && key->collation == NIL &&
+			strcmp(key->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /*
- * Adds the columns that a SET list assigns, once each.  Fields and elements,
+ * Whether an entry of a SET list assigns what the column is: itself, as in a = a or
+ * a = t.a, or the key by which ON CONFLICT found the row, as in a = EXCLUDED.a.
+ */
+static bool
+stays(const ResTarget *target, const RangeVar *relation, const InferClause *infer)
+{
+	Node	   *value = assigned(target);
+	List	   *names;
+	const char *table;
+
+	if (target->indirection != NIL || value == NULL || !IsA(value, ColumnRef))
+		return false;
+	names = ((ColumnRef *) value)->fields;
+	if (!IsA(llast(names), String) || strcmp(strVal(llast(names)), target->name) != 0)
+		return false;
+	if (list_length(names) == 1)
+		return true;
+	table = strVal(list_nth(names, list_length(names) - 2));
+	if (strcmp(table, "excluded") == 0 && is_conflict_key(infer, target->name))
+		return true;
+	return strcmp(table, relation->alias != NULL ? relation->alias->aliasname :
+				  relation->relname) == 0;
+}
+
+/*
+ * Adds the columns that a SET list changes, once each.  Fields and elements,
  * SET a.b = and a[1] =, count as their column; in (a, b) = (...) each is an
  * entry of its own.  Takes at most as many columns as a table can have: the time
  * grows with the square of their number.
  */
 static List *
-add_columns(List *columns, List *targetlist)
+add_columns(List *columns, List *targetlist, const RangeVar *relation, const InferClause *infer)
 {
 	ListCell   *lc;
 
@@ -57,7 +117,7 @@ add_columns(List *columns, List *targetlist)
 		ListCell   *known;
 		bool		found = false;
 
-		if (!IsA(target, ResTarget) || target->name == NULL)
+		if (!IsA(target, ResTarget) || target->name == NULL || stays(target, relation, infer))
 			continue;
 		if (list_length(columns) == MaxHeapAttributeNumber)
 			break;
@@ -71,7 +131,7 @@ add_columns(List *columns, List *targetlist)
 
 /*
  * Adds a row to the result: a table that the statement writes.  command: INSERT,
- * UPDATE, DELETE, COPY; columns: names set by an UPDATE, each once.
+ * UPDATE, DELETE, COPY; columns: names that an UPDATE changes, each once.
  */
 static void
 add_target(FfParse *parse, const char *command, const char *how, RangeVar *relation, List *columns)
@@ -112,7 +172,7 @@ add_merge(FfParse *parse, MergeStmt *merge)
 			if (when->commandType != types[i])
 				continue;
 			found = true;
-			columns = add_columns(columns, when->targetList);
+			columns = add_columns(columns, when->targetList, merge->relation, NULL);
 		}
 		if (found)
 			add_target(parse, commands[i], "merge", merge->relation, columns);
@@ -142,12 +202,14 @@ find_targets(Node *node, void *context)
 				if (insert->onConflictClause != NULL &&
 					insert->onConflictClause->action == ONCONFLICT_UPDATE)
 					add_target(parse, "UPDATE", "on_conflict", insert->relation,
-							   add_columns(NIL, insert->onConflictClause->targetList));
+							   add_columns(NIL, insert->onConflictClause->targetList,
+										   insert->relation, insert->onConflictClause->infer));
 				break;
 			}
 		case T_UpdateStmt:
 			add_target(parse, "UPDATE", "top", ((UpdateStmt *) node)->relation,
-					   add_columns(NIL, ((UpdateStmt *) node)->targetList));
+					   add_columns(NIL, ((UpdateStmt *) node)->targetList,
+								   ((UpdateStmt *) node)->relation, NULL));
 			break;
 		case T_DeleteStmt:
 			add_target(parse, "DELETE", "top", ((DeleteStmt *) node)->relation, NIL);

@@ -566,13 +566,17 @@ weigh(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Decision *d
 void
 ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decision *d)
 {
-	int			few = !(ff_evidence_window(e).updated >= or_else(e->min_updates, 1));
+	Evidence	habit = *e;
+	int			few;
 	int			settled;
 	int			planned;
 	Rates		r;
 
 	memset(fit, 0, sizeof(*fit));
 	memset(d, 0, sizeof(*d));
+	ff_evidence_set_apart(&habit);
+	e = &habit;
+	few = !(ff_evidence_window(e).updated >= or_else(e->min_updates, 1));
 	planned = ff_plan(e, &fit->plan);
 	r = read_rates(e, &fit->plan);
 	d->calls = r.statements;

@@ -32,6 +32,9 @@ ff_evidence_count(Evidence *e, const EvField *field, int n)
  * this many times as many rows per update as later ones (chosen). */
 #define LOAD			10.0
 
+/* Share of the live rows that a single call must update to be an event (chosen). */
+#define EV_EVENT		0.2
+
 EvInterval
 ff_evidence_window(const Evidence *e)
 {
@@ -78,6 +81,48 @@ ff_evidence_statements(const Evidence *e, EvCommand command, size_t known)
 		sum.wal_bytes += or_else(v->wal_bytes, 0);
 	}
 	return sum;
+}
+
+/* Takes the event out of an interval: its other updates were HOT as often as in the others. */
+static void
+take_out(Evidence *e, EvInterval *v)
+{
+	EvInterval	w = ff_evidence_window(e);
+	double		others = w.updated - v->updated;
+	double		own = v->updated - e->event.rows;
+
+	v->hot = others > 0 ? own * bound((w.hot - v->hot) / others, 0, 1) : v->hot * own / v->updated;
+	v->newpage = others > 0 ? own * (w.newpage - v->newpage) / others : v->newpage * own / v->updated;
+	v->updated = own;
+	/* statements are known in full if the share is known */
+	e->indexed_share = bound((e->indexed_share * w.updated - e->event.sets_indexed * e->event.rows) /
+							 (others + own), isnan(e->indexed_share) ? NAN : 0, 1);
+}
+
+void
+ff_evidence_set_apart(Evidence *e)
+{
+	double		updated = ff_evidence_window(e).updated;
+	int			most = 0;
+	int			k = 0;
+
+	while (k < e->nstatements &&
+		   !(e->statement[k].command == EV_UPDATE && e->statement[k].calls < 1.5 &&
+			 e->statement[k].rows >= EV_EVENT * e->live_rows &&
+			 e->statement[k].rows <= updated - or_else(e->min_updates, 1)))
+		k++;
+	for (int i = 1; i < e->nintervals && i < EV_INTERVALS; i++)
+		if (e->interval[i].updated > e->interval[most].updated)
+			most = i;
+	if (k == e->nstatements || !(e->interval[most].updated > e->statement[k].rows))
+		return;
+	e->event = e->statement[k];
+	memmove(&e->statement[k], &e->statement[k + 1],
+			sizeof(e->statement[0]) * (size_t) (--e->nstatements - k));
+	take_out(e, &e->interval[most]);
+	e->event_after = e->interval[most].updated / 2;
+	for (int i = 0; i < most; i++)
+		e->event_after += e->interval[i].updated;
 }
 
 double

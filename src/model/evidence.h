@@ -55,6 +55,9 @@ typedef struct Evidence
 	double		size_weight;
 	double		min_gain;		/* least share of the cost to save, 0..1 */
 	double		min_updates;	/* fewer are too few to judge */
+	/* what happened once, see ff_evidence_set_apart() */
+	EvStatement event;			/* rows is NAN: nothing */
+	double		event_after;	/* rows updated after it */
 } Evidence;
 
 /* Where a named value is stored in Evidence: one number (n is 0), or up to n numbers,
@@ -79,6 +82,12 @@ extern EvInterval ff_evidence_window(const Evidence *e);
 
 /* Sums over the statements of a command whose number at offset "known" is greater than 0. */
 extern EvStatement ff_evidence_statements(const Evidence *e, EvCommand command, size_t known);
+
+/*
+ * Takes an update of much of the table that happened once out of intervals and statements: one
+ * event is not a habit.  Does nothing if the rest is too little to judge.
+ */
+extern void ff_evidence_set_apart(Evidence *e);
 
 /* Seconds watched, at least 0.001. */
 extern double ff_evidence_seconds(const Evidence *e);

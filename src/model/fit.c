@@ -133,7 +133,7 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
 			c->stride = floor(stride + 0.5);
 		c->rows = floor(p->mean_live * p->scale / c->stride);
 		c->whole = 1;
-		c->pick = TW_SWEEP;
+		c->pick = c->stride > 1 && c->pick <= TW_NEWEST ? TW_ANY : TW_SWEEP;
 	}
 	else if (n * (c->stride > 1 ? c->stride : 1) >= FIT_SHARE * p->mean_live)
 		c->rows = n * p->scale;
@@ -178,8 +178,17 @@ static void
 make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 {
 	*c = (TwinClass) {
-		.command = s->command,.rate = s->rate,.calls = 1,.stride = 1
+		.command = s->command,.rate = s->rate,.calls = 1,.stride = 1,.once = s->once
 	};
+	if (s->once > 0)
+	{
+		c->pick = TW_SWEEP;
+		c->whole = s->rows >= WHOLE * p->mean_live;
+		c->rows = bound((c->whole ? p->mean_live : s->rows) * p->scale, 1, p->rows);
+		c->indexed = s->indexed;
+		c->resizes = p->resizes;
+		return;
+	}
 	if (s->command == EV_UPDATE)
 	{
 		make_update(p, s, u, c);
@@ -227,7 +236,9 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	rows = p->mean_live * p->scale * ours;
 	if (!isnan(e->recent_share))
 		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);
-	if (e->recent_share > 0 && e->recent_dead > 0)
+	l->held_from = p->held_from;
+	l->held_until = p->held_until;
+	if (isnan(e->held_until) && e->recent_share > 0 && e->recent_dead > 0)
 	{
 		l->held = e->recent_dead * rows * drawn(PR_HELD, u[G_HELD], 1);
 		l->held_share = bound(e->recent_share, 0, 1);
@@ -364,7 +375,7 @@ chance_of(const TwinWorkload *l)
 	Chance		c = {1, 1, 0};
 
 	for (int i = 0; i < l->nclasses; i++)
-		if (l->class[i].command == EV_UPDATE && l->class[i].rows > c.rows)
+		if (l->class[i].command == EV_UPDATE && l->class[i].rows > c.rows && !l->class[i].once)
 		{
 			c.rows = l->class[i].rows;
 			c.mix = l->class[i].rate * (1 - bound(l->class[i].rate, 0, 1));

@@ -17,14 +17,52 @@
 #define MOST_PAGES		160.0
 #define LEAST_ROWS		300.0
 
-/* Statements are believed over pages unless these show less than this part of what they
- * set (chosen). */
+/* Least part of the blocked share seen in pages that statements must explain to be believed
+ * (chosen). */
 #define CONFIRMED		0.5
 /* A smaller share of all updates is ignored (chosen). */
 #define NEGLIGIBLE		0.01
 /* Least share that set an indexed column and stayed, to infer from these on those that left
- * their page (chosen). */
+ * their page; least share by which counters contradict statements (chosen). */
 #define TELLING			0.05
+
+/* What counters and pages say of the share of updates that set an indexed column. */
+typedef enum Word
+{
+	CONSISTENT,
+	OVERSTATED,					/* what is set is often what it was */
+	UNDERSTATED					/* others set it, too: a trigger */
+} Word;
+
+/*
+ * Whether statements that set an indexed column in a share from "least" to "most" of the
+ * updates can be right.  Not if more than the others were HOT, or all that stayed in their
+ * page; nor if more stayed and were not HOT, or none that stayed was HOT.  PostgreSQL 15 does
+ * not count these; old versions in the pages are an estimate.
+ */
+static Word
+statements_word(const Evidence *e, double least, double most)
+{
+	EvInterval	w = ff_evidence_window(e);
+	double		hot = bound(w.hot / w.updated, 0, 1);
+	double		hot_of_stayed = isnan(w.newpage) ? or_else(e->seen_hot, 0) : w.hot;
+	double		stayed = isnan(w.newpage) ? hot_of_stayed + or_else(e->seen_same_page, 0) :
+		bound(w.updated - w.newpage, w.hot, w.updated);
+	double		blocked = 1 - hot_of_stayed / stayed;	/* of those that stayed */
+
+	if (hot + least > 1 + TELLING)
+		return OVERSTATED;
+	if (isnan(least) || stayed < STAYED)
+		return CONSISTENT;
+	if (blocked < NEGLIGIBLE)
+		return least > blocked ? OVERSTATED : CONSISTENT;
+	if (blocked > 1 - NEGLIGIBLE)
+		return most < 1 - TELLING ? UNDERSTATED : CONSISTENT;
+	if (isnan(w.newpage))
+		return most < CONFIRMED * fmin(blocked, 1 - hot) ? UNDERSTATED : CONSISTENT;
+	stayed /= w.updated;
+	return (1 + TELLING) * most + NEGLIGIBLE * stayed < blocked * stayed ? UNDERSTATED : CONSISTENT;
+}
 
 /*
  * Sets kept and kept_with_room: updates that an index keeps from being HOT.  These are
@@ -65,7 +103,8 @@ ff_fit_split(const Evidence *e)
 	FitSplit	s = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	double		cold = w.updated - w.hot;
 	double		stayed = or_else(e->seen_hot, 0) + or_else(e->seen_same_page, 0);
-	double		indexed = e->indexed_share;
+	double		said = e->indexed_share;
+	double		indexed = statements_word(e, said, said) == CONSISTENT ? said : NAN;
 	double		moved = NAN;
 	double		eligible;
 	/* many stayed in their page, and none was HOT */
@@ -83,7 +122,7 @@ ff_fit_split(const Evidence *e)
 		/* of those that left, the same share could be HOT as of those that stayed */
 		double		seen = stayed >= STAYED ? or_else(e->seen_hot, 0) / stayed : NAN;
 
-		eligible = 1 - seen < CONFIRMED * indexed || isnan(indexed) ? seen : 1 - indexed;
+		eligible = isnan(indexed) ? seen : 1 - indexed;
 		moved = eligible > 0 ? bound(cold - w.hot * (1 - eligible) / eligible, 0, cold) : 0;
 	}
 	else if (e->seen_same_page + e->seen_moved > 0)
@@ -91,6 +130,12 @@ ff_fit_split(const Evidence *e)
 		moved = cold * e->seen_moved / (e->seen_same_page + e->seen_moved);
 	if (isnan(moved))
 	{
+		/* if all set an indexed column, room helps none of them, wherever they went */
+		if (indexed >= 1)
+		{
+			s.eligible = s.recoverable = 0;
+			s.blocked = 1 - s.hot;
+		}
 		split_kept(indexed, &s);
 		return s;
 	}
@@ -181,14 +226,28 @@ add_slot(FitPlan *p, EvCommand command, double rows)
 
 /*
  * Spreads the blocked updates that the other classes do not explain over the classes of
- * which it is unknown whether they set an indexed column.
+ * which it is unknown whether they set an indexed column: also those whose statements
+ * are contradicted.
  */
 static void
-share_blocked(FitPlan *p)
+share_blocked(const Evidence *e, FitPlan *p)
 {
 	double		left = p->split.blocked;
 	double		rate = 0;
+	double		least = 0,
+				most = 0;
+	Word		word;
 
+	for (int i = 0; i < p->nslots; i++)
+	{
+		least += p->slot[i].rate * or_else(p->slot[i].indexed, 0);
+		most += p->slot[i].rate * or_else(p->slot[i].indexed, 1);
+	}
+	word = statements_word(e, least, most);
+	for (int i = 0; i < p->nslots; i++)
+		if ((word == OVERSTATED && p->slot[i].indexed > 0) ||
+			(word == UNDERSTATED && p->slot[i].indexed < 1))
+			p->slot[i].indexed = NAN;
 	for (int i = 0; i < p->nslots; i++)
 		if (isnan(p->slot[i].indexed))
 			rate += p->slot[i].rate;
@@ -209,7 +268,7 @@ plan_slots(const Evidence *e, FitPlan *p)
 	double		known = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, rows)).rows;
 	double		left = bound(p->window.updated - known, 0, p->window.updated);
 
-	for (int i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4; i++)
+	for (int i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4 - (e->event.rows > 0); i++)
 	{
 		const EvStatement *v = &e->statement[i];
 		FitSlot    *s;
@@ -221,9 +280,17 @@ plan_slots(const Evidence *e, FitPlan *p)
 		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live);
 		s->indexed = v->sets_indexed;
 	}
+	if (e->event.rows > 0)
+	{
+		FitSlot    *s = add_slot(p, EV_UPDATE, 1);
+
+		s->rows = bound(e->event.rows, 1, p->live);
+		s->indexed = or_else(e->event.sets_indexed, 0);
+		s->once = 1;
+	}
 	for (int i = 0; i < 2 && left > 0.02 * p->window.updated; i++)
 		add_slot(p, EV_UPDATE, left / 2)->shared = 1;
-	share_blocked(p);
+	share_blocked(e, p);
 	for (int i = EV_INSERT; i <= EV_DELETE; i += EV_DELETE - EV_INSERT)
 	{
 		double		n = i == EV_INSERT ? p->window.inserted : p->window.deleted;
@@ -314,7 +381,8 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
 	/* the replay must have room for the largest transaction that is not scaled */
 	for (int i = 0; i < p->nslots; i++)
-		if (p->slot[i].rows > largest && p->slot[i].rows < FIT_SHARE * p->mean_live)
+		if (p->slot[i].rows > largest && !(p->slot[i].once > 0) &&
+			p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
 	p->rows = bound(p->rows, 1, p->live);
@@ -343,6 +411,16 @@ plan_course(const Evidence *e, FitPlan *p)
 	ticks = p->before;
 	for (int i = 0; i < FIT_SEGMENTS; i++)
 		ticks += p->segment[i];
+	for (int i = 0; i < p->nslots; i++)
+		if (p->slot[i].once > 0)
+		{
+			p->slot[i].once = ticks - e->event_after * p->scale;
+			/* it came before the replay */
+			if (!(p->slot[i].once > 0))
+				p->slot[i].rate = 0;
+		}
+	p->held_from = bound(ticks - e->held_from * p->scale, 0, ticks);
+	p->held_until = bound(ticks - e->held_until * p->scale, 0, ticks);
 	p->start_rows = net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
 }
 

@@ -42,6 +42,7 @@ typedef struct FitSlot
 	double		rows;			/* rows a call; NAN: unknown */
 	double		indexed;		/* 0..1; NAN: unknown */
 	int			shared;			/* one of two that share the updates no statement explains */
+	double		once;			/* happens once, at this tick; 0: again and again */
 } FitSlot;
 
 /* What is known of a table. */
@@ -77,6 +78,8 @@ typedef struct FitPlan
 	/* the course of a replay, in ticks */
 	double		before;			/* before the window */
 	double		before_set;		/* of these, before the fillfactor was changed */
+	double		held_from;		/* a snapshot is held once; from 0 until 0: none */
+	double		held_until;
 	double		segment[FIT_SEGMENTS];	/* of the window, about equal */
 	double		segment_hot[FIT_SEGMENTS];	/* HOT share observed; NAN: unknown */
 	double		segment_updates[FIT_SEGMENTS];	/* updates observed, in the table */

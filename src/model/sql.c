@@ -26,7 +26,7 @@
 
 /* Increase it with every change of the model's results: stored fits of another version are
  * not used. */
-#define MODEL_VERSION	9
+#define MODEL_VERSION	10
 
 /* Upper limit of sizes in the result, so that all are written exactly (chosen). */
 #define MOST_BYTES	1e16
@@ -206,7 +206,10 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 	appendStringInfoString(t, ", \"classes\": [");
 	for (int i = 0; i < l->nclasses; i++)
 	{
-		appendStringInfoString(t, i > 0 ? ", " : "");
+		/* what happened once is no part of the workload */
+		if (l->class[i].once > 0)
+			continue;
+		appendStringInfoString(t, t->data[t->len - 1] == '[' ? "" : ", ");
 		append_class(t, &l->class[i]);
 	}
 	appendStringInfoString(t, "]}");

@@ -10,6 +10,7 @@ THRESHOLD(FEW, 0.01)			/* updates per insert, share of rows; less is none */
 THRESHOLD(NEARLY_ALL, 0.98)		/* HOT share from which the others do not matter */
 THRESHOLD(LACKING, 0.02)		/* recoverable share from which updates lack room */
 THRESHOLD(BLOCKED, 0.05)		/* blocked share from which an index is the cause */
+THRESHOLD(UNEXPLAINED, 0.1)		/* share kept from HOT that no statement explains: say so */
 THRESHOLD(MOSTLY_BLOCKED, 4)	/* times the recoverable share: an index is the cause */
 THRESHOLD(LITTLE_LACKING, 0.1)	/* unless more than this is recoverable */
 THRESHOLD(STAYED, 30)			/* updates that must have stayed to know how many could be HOT */
@@ -29,6 +30,8 @@ THRESHOLD(UNKNOWN, 0.5)			/* factor for what is unknown: lost counters, indexed 
 THRESHOLD(CALIBRATED, 0.8)		/* accuracy of earlier predictions that changes nothing */
 THRESHOLD(GROWS, 2)				/* times the size, from which more confidence is needed */
 THRESHOLD(WORTH_DISK, 8388608)	/* bytes of disk that are worth a change, whatever else it saves */
+THRESHOLD(BLOAT, 2)				/* times the size that its rows need: bloat */
+THRESHOLD(BLOAT_BYTES, 1048576)	/* and the difference, bytes */
 THRESHOLD(STANDS, 0.5)			/* part of the needed confidence, for advice that stands */
 
 #undef THRESHOLD

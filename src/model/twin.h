@@ -56,10 +56,11 @@ typedef struct TwinClass
 	double		skew;			/* exponent of the power law, 1 is Zipf's */
 	double		stride;			/* from one of its rows to the next; 1: neighbours, 0:
 								 * each row is picked by itself */
-	int			whole;			/* takes all rows, or every "stride"-th; "rows" is their
-								 * mean number */
+	int			whole;			/* takes all rows, or every "stride"-th, by TW_SWEEP others each
+								 * time, by TW_ANY the same; "rows" is their mean number */
 	double		indexed;		/* 0..1, share of updates that change an indexed column */
 	int			resizes;		/* its updates change the length of rows */
+	double		once;			/* one transaction at this tick, not counted; 0: again and again */
 } TwinClass;
 
 typedef struct TwinWorkload
@@ -74,6 +75,8 @@ typedef struct TwinWorkload
 	double		lag;			/* mean age of the oldest snapshot, transactions */
 	double		held;			/* transactions for which a snapshot is held, 0: none is */
 	double		held_share;		/* 0..1, share of the time during which one is held */
+	double		held_from;		/* ticks; one more snapshot is held once between them */
+	double		held_until;
 	double		vacuum_share;	/* dead / live rows at which vacuum runs */
 	double		vacuum_gap;		/* least ticks per live row between vacuums; negative: off */
 	double		start_rows;		/* rows loaded at first */
@@ -127,6 +130,7 @@ typedef struct TwinDead
 	int16_t		len;
 	uint8_t		frees_lp;		/* heap-only: its line pointer becomes unused */
 	uint8_t		ends_chain;		/* leaves an LP_DEAD behind */
+	uint8_t		deleted;		/* no newer version followed */
 } TwinDead;
 
 typedef struct Twin
@@ -146,6 +150,7 @@ typedef struct Twin
 	int64_t		ndead_lps;
 	uint32_t	xid;
 	uint32_t	oldest;			/* versions that died before it can be pruned */
+	uint32_t	held_xid;		/* last transaction before held_from */
 	double		advance;		/* probability that a transaction moves "oldest" */
 	int64_t		first_row;		/* oldest row id remembered */
 	int64_t		next_row;
@@ -179,7 +184,7 @@ typedef struct Twin
 typedef struct TwinView
 {
 	double		rows;			/* live, without forgotten ones */
-	double		pages;			/* with such rows; if none is forgotten, all pages */
+	double		pages;			/* with such rows */
 	double		rows_per_page_max;
 	double		updated_rows;
 	double		group_old_page[EV_GROUP_BINS];

@@ -12,12 +12,17 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/table.h"
 #include "access/xlog.h"
+#include "catalog/namespace.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
@@ -26,6 +31,27 @@
 
 /* Pages between two sleeps, and the unit of fillfactor_advisor.sample_delay. */
 #define FF_PAGES_PER_NAP 100
+
+/* Whether this database is a mirror in which the relation stands for one of the source. */
+static bool
+is_mirrored(Oid relid)
+{
+	/* not by SQL: a role that may only sample has no right to read this table */
+	Relation	observed = table_open(get_relname_relid("observed",
+														get_namespace_oid("ff_internal", false)),
+									  AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	bool		found;
+
+	/* its second column is the OID */
+	ScanKeyInit(&key, 2, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+	scan = systable_beginscan(observed, InvalidOid, false, NULL, 1, &key);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(observed, AccessShareLock);
+	return found;
+}
 
 /*
  * Locks and opens the relation of a sampling function's first argument, without
@@ -76,6 +102,12 @@ ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument)
 				 errmsg("cannot sample unlogged relation \"%s\" during recovery",
 						RelationGetRelationName(rel)),
 				 errdetail("A standby has no copy of its pages.")));
+	if (is_mirrored(relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot sample \"%s\" in a mirror", RelationGetRelationName(rel)),
+				 errdetail("A mirror has no pages: it only reads what its source counts."),
+				 errhint("Install the extension on the source, or on a copy of it.")));
 	return rel;
 }
 

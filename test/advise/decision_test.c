@@ -63,6 +63,7 @@ full_pages(void)
 		f.step_fillfactor[i] = (double[]) {100, 90, 70}[i];
 		f.step_cost[i] = (double[]) {1.2, 1.05, 1}[i];
 		f.step_bytes[i] = (double[]) {8e6, 9e6, 11e6}[i];
+		f.step_hot[i] = (double[]) {50, 80, 95}[i];
 	}
 	f.min_updates = 500;
 	f.min_gain = 0.02;
@@ -131,10 +132,17 @@ gives(DnFacts f, const char *cause, const char *action, const char *because, int
 static void
 test_causes(void)
 {
+#define EMPTY f.blocks = 0, f.inserted_width = f.updated_width = f.current_step = f.advised_step = NAN
 	gives(full_pages(), "page_full", "lower", NULL, 70, "updates leave full pages");
 	gives(WITH(full_pages, f.not_examined = 1), "not_examined", "keep", NULL, 100, "not examined");
 	gives(WITH(full_pages, f.sampled_at = NAN), "no_data", "wait", NULL, 100, "never sampled");
-	gives(WITH(full_pages, f.blocks = 0), "no_data", "wait", NULL, 100, "empty");
+	gives(WITH(full_pages, EMPTY), "no_data", "wait", NULL, 100, "empty whenever it was sampled, and full pages");
+	gives(WITH(full_pages, EMPTY, f.recent_hot_updated = 19600), "settled", "keep", NULL, 100, "empty, and 98 % HOT");
+	gives(WITH(full_pages, EMPTY, f.held_back = 1), "old_snapshot", "keep", NULL, 100, "empty, and an old snapshot");
+	gives(WITH(full_pages, EMPTY, f.updated = f.since_updated = 499, f.fillfactor = 70), "no_data", "wait", NULL, 70,
+		  "empty, and hardly updated");
+	gives(WITH(full_pages, EMPTY, f.blocked_share = 1, f.recoverable_share = 0), "indexed_column", "keep", NULL, 100,
+		  "empty, and an indexed column changes");
 	gives(WITH(full_pages, f.intervals = f.updated = NAN, f.window_s = 0), "no_data", "wait", NULL, 100,
 		  "nothing was written yet");
 	gives(WITH(full_pages, f.intervals = f.updated = f.since_updated = NAN), "few_updates", "keep", NULL, 100,
@@ -148,7 +156,7 @@ test_causes(void)
 		  "98 % HOT");
 	gives(WITH(full_pages, f.recent_hot_updated = 19599, f.advised_step = 100), "page_full", "keep", NULL, 100,
 		  "less than 98 % HOT");
-	gives(WITH(full_pages, f.newpage_share = NAN), "no_data", "wait", NULL, 100, "unknown why updates are not HOT");
+	gives(WITH(full_pages, f.newpage_share = f.blocked_share = NAN), "no_data", "wait", NULL, 100, "unknown why updates are not HOT");
 	gives(WITH(full_pages, f.blocked_share = 0.05, f.recoverable_share = 0.01, f.advised_step = 100), "indexed_column", "keep",
 		  NULL, 100, "an indexed column changes");
 	gives(WITH(full_pages, f.blocked_share = 0.45, f.recoverable_share = 0.1, f.advised_step = 100), "indexed_column", "keep",
@@ -207,6 +215,22 @@ test_hindrances(void)
 		  "wait", "may_settle", 100, "may settle by itself, on the first day");
 	gives(WITH(full_pages, f.window_s = f.since_change_s = 3600, f.settling = 0.11), "page_full", "lower", NULL, 70,
 		  "may settle by itself, but the gain is clear");
+}
+
+/* Less room never makes fewer updates HOT, and needs a clear gain if it makes no more HOT. */
+static void
+test_hot(void)
+{
+#define BLOCKED f.recoverable_share = 0, f.blocked_share = 1, f.recent_hot_updated = 0, f.step_hot[2] = 0
+	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.11), "indexed_column", "keep", "no_hot_gain", 100, "no HOT gain, saves 9.9 %");
+	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.12), "indexed_column", "lower", NULL, 70, "no HOT gain, saves 10.7 %");
+	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.06, f.standing_from = 100, f.standing_to = 70), "indexed_column", "lower",
+		  NULL, 70, "half is enough for advice that stands");
+	gives(WITH(full_pages, f.step_hot[2] = 52, f.model_gain = 1.03), "page_full", "lower", NULL, 70, "two points more, saves 3 %");
+	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.model_gain = 1.03), "page_full", "keep", "no_hot_gain", 100, "1.9 points more");
+	gives(WITH(full_pages, f.step_hot[2] = 49.9), "page_full", "keep", "less_hot", 100, "fewer would be HOT");
+	gives(WITH(less_room, f.step_hot[1] = 49.9), "settled", "raise", NULL, 90, "more room is given up for less");
+#undef BLOCKED
 }
 
 static void
@@ -296,6 +320,7 @@ main(void)
 	test_causes();
 	test_model();
 	test_hindrances();
+	test_hot();
 	test_few();
 	test_worth();
 	test_siblings();

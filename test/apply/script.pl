@@ -2,10 +2,13 @@
 # that contain code, twice, and with undo.
 use strict;
 use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../perl";
+use Beside qw(hold program_beside psql_beside watched_a_day with_provisional);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 76;
+use Test::More tests => 82;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -23,7 +26,8 @@ sub run_file
 {
 	my ($file, %how) = @_;
 	my ($out, $err) = ('', '');
-	IPC::Run::run([ 'psql', '-X', '-q', '-d', $how{db} // $node->connstr($db), '-U', $how{user} // $ENV{PGUSER} // getpwuid($>), ($how{undo} ? ('-v', 'undo=on') : ()), '-f', $file ],
+	IPC::Run::run([ 'psql', '-X', '-q', '-d', $how{db} // $node->connstr($db), '-U',
+		$how{user} // $ENV{PGUSER} // getpwuid($>), ($how{undo} ? ('-v', 'undo=on') : ()), '-f', $file ],
 		'>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	return ($? >> 8, $out . $err);
 }
@@ -37,16 +41,11 @@ sub write_file
 	return "$dir/$name";
 }
 
-# Makes the history look as if everything was watched for a day.
-sub watched
-{
-	sql(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
-	sql('SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation');
-	return;
-}
-
 # The script including provisional changes.
-sub script { return sql("SELECT * FROM ff_script($_[0])") =~ s/^\\if :provisional \\\\ (.*) \\endif$/$1/gmr =~ s/provisional :undo/provisional on/r; }
+sub script
+{
+	return with_provisional(sql("SELECT * FROM ff_script($_[0])"));
+}
 
 sql(q{
 	CREATE EXTENSION fillfactor_advisor;
@@ -56,7 +55,10 @@ sql(q{
 
 	CREATE PROCEDURE make(schema text, name text, label text, options text) LANGUAGE plpgsql AS $$
 	BEGIN
-		EXECUTE format('CREATE TABLE %I.%I (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int NOT NULL, status int NOT NULL DEFAULT 0, payload text) %s', schema, name, options);
+		EXECUTE format(
+			'CREATE TABLE %I.%I (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int NOT NULL, '
+			'status int NOT NULL DEFAULT 0, payload text) %s',
+			schema, name, options);
 		EXECUTE format('CREATE INDEX ON %I.%I (batch)', schema, name);
 		INSERT INTO tables VALUES (format('%I.%I', schema, name)::regclass, label);
 	END $$;
@@ -67,9 +69,14 @@ sql(q{
 	BEGIN
 		FOR i IN 1..n LOOP
 			FOR t IN SELECT rel FROM tables WHERE label <> 'log' AND (only_label IS NULL OR label = only_label) LOOP
-				EXECUTE format('INSERT INTO %s (batch, payload) SELECT $1, repeat(''p'', 90) FROM generate_series(1, 500)', t) USING i + (random() * 1e9)::int;
+				EXECUTE
+					format('INSERT INTO %s (batch, payload) SELECT $1, repeat(''p'', 90) FROM generate_series(1, 500)',
+					t) USING i
+					+ (random() * 1e9)::int;
 				COMMIT;
-				EXECUTE format('UPDATE %1$s SET status = 1 WHERE batch = (SELECT batch FROM %1$s ORDER BY id DESC LIMIT 1)', t);
+				EXECUTE
+					format('UPDATE %1$s SET status = 1 WHERE batch = (SELECT batch FROM %1$s ORDER BY id DESC LIMIT 1)',
+					t);
 				COMMIT;
 			END LOOP;
 		END LOOP;
@@ -108,7 +115,8 @@ sql('CREATE SCHEMA ' . name($schema));
 sql(qq{
 	CALL make('public', 'jobs', 'jobs', '');
 	CALL make('public', 'explicit', 'explicit', 'WITH (fillfactor = 100)');
-	CALL make('public', 'odd', 'odd', 'WITH (autovacuum_vacuum_threshold = 77, fillfactor = ''95.5'', autovacuum_vacuum_scale_factor = 0.1)');
+	CALL make('public', 'odd', 'odd',
+		'WITH (autovacuum_vacuum_threshold = 77, fillfactor = ''95.5'', autovacuum_vacuum_scale_factor = 0.1)');
 	CALL make('public', 'hex', 'hex', 'WITH (fillfactor = ''0x60'')');
 	CALL make('public', 'renamed', 'renamed', '');
 	CALL make('public', 'dropped', 'dropped', '');
@@ -124,13 +132,17 @@ for my $round (1 .. 3)
 	sql('CALL ff_collect()');
 }
 
-watched();
+watched_a_day($node, $db);
 
 # Every table must be advised, or the tests below prove nothing.
 my $many = sql(q{SELECT count(*) FROM tables});
-is(sql(q{SELECT count(*) FROM ff_advise() a JOIN tables t ON t.rel = a.relation WHERE a.action = 'lower'}), $many, 'all tables are advised to change');
-sql(q{CREATE TABLE advised AS SELECT t.label, a.recommended_fillfactor AS fillfactor FROM ff_advise() a JOIN tables t ON t.rel = a.relation});
-my $hot_before = sql(q{SELECT round(100.0 * n_tup_hot_upd / n_tup_upd) FROM pg_stat_user_tables WHERE relname = 'jobs'});
+is(sql(q{SELECT count(*) FROM ff_advise() a JOIN tables t ON t.rel = a.relation WHERE a.action = 'lower'}), $many,
+	'all tables are advised to change');
+sql(q{CREATE TABLE advised AS
+	SELECT t.label, a.recommended_fillfactor AS fillfactor FROM ff_advise() a
+	JOIN tables t ON t.rel = a.relation});
+my $hot_before = sql(q{SELECT round(100.0 * n_tup_hot_upd / n_tup_upd)
+	FROM pg_stat_user_tables WHERE relname = 'jobs'});
 cmp_ok($hot_before, '<', 50, 'few updates are HOT before');
 
 my $text = script('');
@@ -142,27 +154,34 @@ sql('INSERT INTO before SELECT * FROM sums()');
 $node->safe_psql('postgres', 'CREATE TABLE jobs (x int)');
 my ($status, $said) = run_file($file, db => $node->connstr('postgres'));
 is($status, 3, 'in another database: the script ends with an error');
-like($said, qr/ERROR: .*refused: made for another database or server: database \Q$db\E of cluster \d+, not database postgres of /, 'in another database: refused');
+like($said,
+	qr/ERROR: .*refused: made for another database or server: database \Q$db\E of cluster \d+, not database postgres /,
+	'in another database: refused');
 # A database of the same name on another server, imitated by another system identifier.
 my $identifier = sql('SELECT system_identifier FROM pg_control_system()');
 ($status, $said) = run_file(write_file('elsewhere.sql', $text =~ s/\b$identifier\b/1234567890123456789/gr));
 is($status, 3, 'made for another server: the script ends with an error');
 like($said, qr/ERROR: .*refused: made for another database or server/, 'made for another server: refused');
-is(sql(q{SELECT count(*) FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), '0', 'made for another server: nothing is changed');
+is(sql(q{SELECT count(*) FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), '0',
+	'made for another server: nothing is changed');
 
 # A role that owns one of the tables.
 ($status, $said) = run_file($file, user => 'alice');
 is($status, 3, 'as an owner of one table: the script ends with an error');
 like($said, qr/NOTICE:  public\.alices: done:/, 'as an owner of one table: this table is changed');
-is(scalar(() = $said =~ /WARNING: .*refused: .*SQLSTATE 42501/g), $many - 1, 'as an owner of one table: the others are refused');
+is(scalar(() = $said =~ /WARNING: .*refused: .*SQLSTATE 42501/g), $many - 1,
+	'as an owner of one table: the others are refused');
 like($said, qr/1 done, 0 unchanged, @{[$many - 1]} refused/, 'as an owner of one table: the totals are right');
-is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), 'alices', 'no other table was changed');
+is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label)
+	WHERE b.options IS DISTINCT FROM s.options}),
+	'alices', 'no other table was changed');
 
 # In an open transaction psql would report changes as done that are never committed.
 foreach my $how ([ '-c', 'BEGIN' ], ['-1'], [ '-v', 'AUTOCOMMIT=off', '-c', 'SELECT 1' ])
 {
 	my ($out, $err) = ('', '');
-	IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr($db), @$how, '-f', $file ], '>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	IPC::Run::run([ 'psql', '-X', '-q', '-d', $node->connstr($db), @$how, '-f', $file ], '>', \$out, '2>', \$err,
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	is($? >> 8, 3, "@$how: the script ends with an error");
 	like($err, qr/ERROR:  a transaction is open/, "@$how: the error names the open transaction");
 	unlike($err, qr/done/, "@$how: nothing was run");
@@ -171,15 +190,22 @@ foreach my $how ([ '-c', 'BEGIN' ], ['-1'], [ '-v', 'AUTOCOMMIT=off', '-c', 'SEL
 # With unusual session settings and a hostile search_path.
 sql(q{
 	CREATE SCHEMA evil;
-	CREATE FUNCTION evil.current_database() RETURNS name LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil'; RETURN 'x'; END $$;
-	CREATE FUNCTION evil.same(name, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil'; RETURN true; END $$;
+	CREATE FUNCTION evil.current_database() RETURNS name
+		LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil'; RETURN 'x'; END $$;
+	CREATE FUNCTION evil.same(name, text) RETURNS boolean
+		LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'evil'; RETURN true; END $$;
 	CREATE OPERATOR evil.= (LEFTARG = name, RIGHTARG = text, FUNCTION = evil.same);
 	CREATE DOMAIN evil.text AS pg_catalog.text CHECK (evil.current_database() = 'x');
 });
 {
-	local $ENV{PGOPTIONS} = '-c search_path=evil,public' . ($node->safe_psql('postgres', 'SHOW server_version_num') < 190000 ? ' -c standard_conforming_strings=off' : '') . ' -c default_transaction_isolation=serializable';
+	local $ENV{PGOPTIONS} = '-c search_path=evil,public'
+		. ($node->safe_psql('postgres', 'SHOW server_version_num') < 190000
+			? ' -c standard_conforming_strings=off'
+			: '')
+		. ' -c default_transaction_isolation=serializable';
 	($status, $said) = run_file($file, user => 'alice');
-	like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'with a hostile search_path: the result is the same');
+	like($said, qr/NOTICE:  public\.alices: unchanged: already in force/,
+		'with a hostile search_path: the result is the same');
 	unlike($said, qr/evil/, 'with a hostile search_path: no hostile function is called');
 }
 
@@ -193,13 +219,19 @@ sql(q{
 	ALTER TABLE changed SET (autovacuum_enabled = off);
 });
 my ($lock_out, $load_out) = ('', '');
-my $lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; LOCK TABLE locked IN SHARE UPDATE EXCLUSIVE MODE; SELECT pg_sleep(3600)' ], '>&', \$lock_out);
-$node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'locked'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted)});
+my $lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c',
+	'BEGIN; LOCK TABLE locked IN SHARE UPDATE EXCLUSIVE MODE; SELECT pg_sleep(3600)' ],
+	'>&', \$lock_out);
+$node->poll_query_until($db,
+	q{SELECT EXISTS (SELECT 1 FROM pg_locks
+		WHERE relation = 'locked'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted)});
 my $bench = write_file('load.sql', q{\set b random(1, 1000000000)
 INSERT INTO jobs (batch, payload) SELECT :b, repeat('p', 90) FROM generate_series(1, 50);
 UPDATE jobs SET status = 1 WHERE batch = :b;});
-my $load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '10', '-f', $bench, $node->connstr($db) ], '>&', \$load_out);
-$node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE query ~ '^(INSERT INTO|UPDATE) jobs')});
+my $load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '10', '-f', $bench, $node->connstr($db) ], '>&',
+	\$load_out);
+$node->poll_query_until($db,
+	q{SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE query ~ '^(INSERT INTO|UPDATE) jobs')});
 
 my $began = time;
 ($status, $said) = run_file($file);
@@ -207,23 +239,30 @@ my $took = time - $began;
 is($status, 3, 'after changes: the script ends with an error');
 like($said, qr/WARNING:  public\.renamed: refused: renamed to public\.renamed_now/, 'renamed: refused');
 like($said, qr/WARNING:  public\.dropped: refused: it is gone/, 'dropped and created again: refused');
-like($said, qr/WARNING:  public\.changed: refused: its options are \{autovacuum_enabled=off\}, the advice was for none/, 'other options: refused');
+like($said, qr/WARNING:  public\.changed: refused: its options are \{autovacuum_enabled=off\}, expected were none/,
+	'other options: refused');
 like($said, qr/WARNING:  public\.locked: refused: locked, run this again later/, 'locked: refused');
 cmp_ok($took, '<', 200, 'locked: the script does not wait for long');
 like($said, qr/NOTICE:  public\.alices: unchanged: already in force/, 'applied before: the script says so');
 like($said, qr/@{[$many - 5]} done, 1 unchanged, 4 refused/, 'after changes: all other tables are changed');
-is($node->safe_psql($db, q{SELECT count(*) FROM pg_class WHERE relname IN ('renamed', 'dropped', 'renamed_now') AND reloptions IS NOT NULL}), '0', 'no table that took over a name was changed');
+is($node->safe_psql($db,
+	q{SELECT count(*) FROM pg_class WHERE relname IN ('renamed', 'dropped', 'renamed_now') AND reloptions IS NOT NULL}),
+	'0', 'no table that took over a name was changed');
 $load->finish;
 
 unlike($load_out, qr/aborted|ERROR/, 'no statement of the load failed');
 
-sql(q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'locked'::regclass AND mode = 'ShareUpdateExclusiveLock'});
+sql(q{SELECT pg_terminate_backend(pid) FROM pg_locks
+	WHERE relation = 'locked'::regclass AND mode = 'ShareUpdateExclusiveLock'});
 eval { $lock->finish };
 ($status, $said) = run_file($file);
 like($said, qr/NOTICE:  public\.locked: done:/, 'run again: the lock is free');
 like($said, qr/1 done, @{[$many - 4]} unchanged, 3 refused/, 'run again: the other changes are in force already');
-is(sql(q(SELECT count(*) FROM sums() JOIN advised a USING (label) WHERE options LIKE '%fillfactor=' || a.fillfactor || '}' AND label <> 'changed')), $many - 3, 'all have the advised fillfactor');
-is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.sum <> s.sum}), 'jobs', 'rows changed only where there was load');
+is(sql(q(SELECT count(*) FROM sums() JOIN advised a USING (label)
+	WHERE options LIKE '%fillfactor=' || a.fillfactor || '}' AND label <> 'changed')),
+	$many - 3, 'all have the advised fillfactor');
+is(sql(q{SELECT string_agg(b.label, ',') FROM before b JOIN sums() s USING (label) WHERE b.sum <> s.sum}), 'jobs',
+	'rows changed only where there was load');
 ok(!-e $marker, 'no name was run as a command');
 is(sql(q{SELECT to_regclass('public.jobs')}), 'jobs', 'no name was run as a statement');
 
@@ -234,24 +273,55 @@ cmp_ok($hot_after, '>', 85, "updates are HOT now: $hot_after % after $hot_before
 
 ($status, $said) = run_file($file, undo => 1);
 like($said, qr/@{[$many - 3]} done, 0 unchanged, 3 refused/, 'undo: all changes are undone');
-is(sql(q{SELECT string_agg(b.label || ': ' || coalesce(s.options, 'NULL'), E'\n') FROM before b JOIN sums() s USING (label)
-		WHERE b.options IS DISTINCT FROM s.options AND label <> 'changed'}), '', 'undo: the options have their old texts');
-is(sql(q{SELECT string_agg(coalesce(options, 'NULL'), ' ' ORDER BY label) FROM sums() WHERE label IN ('jobs', 'explicit', 'odd', 'hex')}),
-	'{fillfactor=100} {fillfactor=0x60} NULL {autovacuum_vacuum_threshold=77,fillfactor=95.5,autovacuum_vacuum_scale_factor=0.1}',
+is(sql(q{SELECT string_agg(b.label || ': ' || coalesce(s.options, 'NULL'), E'\n')
+	FROM before b JOIN sums() s USING (label)
+		WHERE b.options IS DISTINCT FROM s.options AND label <> 'changed'}), '',
+		'undo: the options have their old texts');
+is(sql(q{SELECT string_agg(coalesce(options, 'NULL'), ' ' ORDER BY label) FROM sums()
+	WHERE label IN ('jobs', 'explicit', 'odd', 'hex')}),
+	'{fillfactor=100} {fillfactor=0x60} NULL ' .
+	'{autovacuum_vacuum_threshold=77,fillfactor=95.5,autovacuum_vacuum_scale_factor=0.1}',
 	'undo: absent, explicit, fraction and hexadecimal differ');
 ($status, $said) = run_file($file, undo => 1);
 like($said, qr/0 done, @{[$many - 3]} unchanged, 3 refused/, 'undo: a second run changes nothing');
 ok(!-e $marker, 'undo: no name was run as a command');
 
-# Somebody else changes an option between the guard and the lock.
-$text = script(q{'explicit'});
-$lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; ALTER TABLE explicit SET (autovacuum_enabled = off); SELECT pg_sleep(1.5); COMMIT' ], '>&', \$lock_out);
-$node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'explicit'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted)});
-($status, $said) = run_file(write_file('race.sql', $text));
-$lock->finish;
-# on a slow machine the guard may run only after that change
-like($said, qr/public\.explicit: refused: (changed by somebody else meanwhile|its options are \{fillfactor=100,autovacuum_enabled=off\}, the advice was for \{fillfactor=100\})/, 'changed between guard and lock: refused');
-is(sql(q{SELECT reloptions::text FROM pg_class WHERE relname = 'explicit'}), '{fillfactor=100,autovacuum_enabled=off}', 'changed between guard and lock: no object of the script stays');
+# the same without the file: from the history
+my $explicit = write_file('explicit.sql', script(q{'explicit'}));
+run_file($file);
+sql('CALL ff_collect()');
+sql('ALTER TABLE jobs SET (autovacuum_vacuum_threshold = 99)');
+my $way_back = write_file('way_back.sql', script('undo => true'));
+($status, $said) = run_file($way_back);
+like($said, qr/@{[$many - 3]} done, 0 unchanged, 0 refused/,
+	'undo from the history: all changes that were advised are undone');
+is(sql(q{SELECT string_agg(b.label || ': ' || coalesce(s.options, 'NULL'), E'\n')
+	FROM before b JOIN sums() s USING (label)
+		WHERE b.options IS DISTINCT FROM s.options AND label NOT IN ('changed', 'jobs')}), '',
+		'undo from the history: the options have their old texts');
+is(sql(q{SELECT options FROM sums() WHERE label = 'jobs'}), '{autovacuum_vacuum_threshold=99}',
+	'undo from the history: what others changed since stays');
+($status, $said) = run_file($way_back);
+like($said, qr/0 done, @{[$many - 3]} unchanged, 0 refused/, 'undo from the history: a second run changes nothing');
+sql('ALTER TABLE jobs RESET (autovacuum_vacuum_threshold)');
+sql('CALL ff_collect()');
+unlike(script('undo => true'), qr/ff_change/, 'undo from the history: what was undone is not undone again');
+ok(!-e $marker, 'undo from the history: no name was run as a command');
+
+# Somebody else changes an option between the guard and the lock, for which the script waits meanwhile.
+my $until_waited_for = hold($node, $db, 1);
+my $other = psql_beside($node, $db, 'BEGIN', 'ALTER TABLE explicit SET (autovacuum_enabled = off)',
+	'SELECT pg_advisory_xact_lock(1)', 'COMMIT');
+$until_waited_for->reached;
+my $running = program_beside('psql', '-X', '-q', '-d', $node->connstr($db), '-f', $explicit);
+$node->poll_query_until($db,
+	q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'explicit'::regclass AND NOT granted)});
+$until_waited_for->release;
+$other->ended;
+like($running->ended, qr/public\.explicit: refused: changed by somebody else meanwhile/,
+	'changed between guard and lock: refused');
+is(sql(q{SELECT reloptions::text FROM pg_class WHERE relname = 'explicit'}), '{fillfactor=100,autovacuum_enabled=off}',
+	'changed between guard and lock: no object of the script stays');
 
 # ---------------------------------------------------------------------------
 # Rewrites: tables with inserts only, at half density
@@ -268,11 +338,14 @@ sql(q{
 });
 for my $round (1 .. 3)
 {
-	sql("INSERT INTO $_ (line) SELECT repeat('l', 100) FROM generate_series(1, 6000); SELECT pg_stat_force_next_flush()") for qw(log_key log_plain);
+	sql("INSERT INTO $_ (line) SELECT repeat('l', 100) FROM generate_series(1, 6000);
+		SELECT pg_stat_force_next_flush()")
+		for qw(log_key log_plain);
 	sql('CALL ff_collect()');
 }
-watched();
-my %sums = map { $_ => sql("SELECT md5(string_agg(x::text, E'\\n' ORDER BY id)) FROM $_ x WHERE id <= 18000") } qw(log_key log_plain);
+watched_a_day($node, $db);
+my %sums = map { $_ => sql("SELECT md5(string_agg(x::text, E'\\n' ORDER BY id)) FROM $_ x
+	WHERE id <= 18000") } qw(log_key log_plain);
 my %files = map { $_ => relfilenode($_) } qw(log_key log_plain);
 my $plain_size = sql(q{SELECT pg_relation_size('log_plain')});
 
@@ -286,14 +359,21 @@ sql(q{ALTER TABLE log_plain SET (fillfactor = '50.4')});
 # VACUUM FULL, first with a reader that keeps its lock
 $text = script(q{'log_plain', true});
 my $live = write_file('live.sql', $text);
-$lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c', 'BEGIN; LOCK TABLE log_plain IN ACCESS SHARE MODE; SELECT pg_sleep(3600)' ], '>&', \$lock_out);
-$node->poll_query_until($db, q{SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'log_plain'::regclass AND mode = 'AccessShareLock' AND granted)});
+$lock = IPC::Run::start([ 'psql', '-X', '-q', '-d', $node->connstr($db), '-c',
+	'BEGIN; LOCK TABLE log_plain IN ACCESS SHARE MODE; SELECT pg_sleep(3600)' ],
+	'>&', \$lock_out);
+$node->poll_query_until($db,
+	q{SELECT EXISTS (SELECT 1 FROM pg_locks
+		WHERE relation = 'log_plain'::regclass AND mode = 'AccessShareLock' AND granted)});
 ($status, $said) = run_file($live);
 is($status, 3, 'VACUUM FULL, table in use: the script ends with an error');
-like($said, qr/done: ALTER TABLE public\.log_plain SET \(fillfactor = \d+\)/, 'VACUUM FULL, table in use: the change is made');
-like($said, qr/WARNING:  public\.log_plain: refused: not rewritten, see the messages above/, 'VACUUM FULL, table in use: the rewrite gives up');
+like($said, qr/done: ALTER TABLE public\.log_plain SET \(fillfactor = \d+\)/,
+	'VACUUM FULL, table in use: the change is made');
+like($said, qr/WARNING:  public\.log_plain: refused: not rewritten, see the messages above/,
+	'VACUUM FULL, table in use: the rewrite gives up');
 is(relfilenode('log_plain'), $files{log_plain}, 'VACUUM FULL, table in use: the table was not rewritten');
-sql(q{SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'log_plain'::regclass AND mode = 'AccessShareLock'});
+sql(q{SELECT pg_terminate_backend(pid) FROM pg_locks
+	WHERE relation = 'log_plain'::regclass AND mode = 'AccessShareLock'});
 eval { $lock->finish };
 ($status, $said) = run_file($live);
 is($status, 0, 'VACUUM FULL, run again: no error');
@@ -303,24 +383,31 @@ my $rewritten = relfilenode('log_plain');
 ($status, $said) = run_file($live);
 like($said, qr/0 done, 2 unchanged, 0 refused/, 'VACUUM FULL, a third time: nothing is done');
 is(relfilenode('log_plain'), $rewritten, 'VACUUM FULL, a third time: the table is not rewritten again');
-is(sql(q{SELECT md5(string_agg(x::text, E'\n' ORDER BY id)) FROM log_plain x}), $sums{log_plain}, 'VACUUM FULL: the rows are the same');
+is(sql(q{SELECT md5(string_agg(x::text, E'\n' ORDER BY id)) FROM log_plain x}), $sums{log_plain},
+	'VACUUM FULL: the rows are the same');
 run_file($live, undo => 1);
 is(relfilenode('log_plain'), $rewritten, 'VACUUM FULL: an undo does not run it');
-is(sql(q{SELECT reloptions::text FROM pg_class WHERE oid = 'log_plain'::regclass}), '{fillfactor=50.4}', 'VACUUM FULL: an undo resets the option');
+is(sql(q{SELECT reloptions::text FROM pg_class WHERE oid = 'log_plain'::regclass}), '{fillfactor=50.4}',
+	'VACUUM FULL: an undo resets the option');
 
 # Rewrites without a long exclusive lock, with the method that this server has.
 SKIP:
 {
 	my $version = sql('SHOW server_version_num');
-	my $repack = sql(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'}) && !system('pg_repack --version >/dev/null 2>&1');
+	my $repack = sql(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'})
+		&& !system('pg_repack --version >/dev/null 2>&1');
 	my $method = $version >= 190000 ? 'REPACK \(CONCURRENTLY\)' : 'pg_repack';
 	skip 'no pg_repack for this server', 7 unless $repack || $version >= 190000;
 
 	sql('CREATE EXTENSION pg_repack') if $version < 190000;
 	$text = script(q{'log_key', true});
 	like($text, qr/^--   \* $method/m, "$method is chosen");
-	my $insert = write_file('insert.sql', "INSERT INTO log_key (line) VALUES (repeat('l', 100));\nUPDATE log_key SET line = line || '!' WHERE id = (SELECT max(id) FROM log_key);");
-	$load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '6', '-f', $insert, $node->connstr($db) ], '>&', \$load_out);
+	my $insert = write_file('insert.sql',
+		"INSERT INTO log_key (line)
+			VALUES
+				(repeat('l', 100));\nUPDATE log_key SET line = line || '!' WHERE id = (SELECT max(id) FROM log_key);");
+	$load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-T', '6', '-f', $insert, $node->connstr($db) ], '>&',
+		\$load_out);
 	$node->poll_query_until($db, q{SELECT count(*) > 18010 FROM log_key});
 	($status, $said) = run_file(write_file('repack.sql', $text));
 	is($status, 0, "$method under load: the script succeeds") or diag $said;
@@ -328,7 +415,8 @@ SKIP:
 	$load->finish;
 	unlike($load_out, qr/aborted|ERROR/, "$method under load: no statement of the load failed");
 	isnt(relfilenode('log_key'), $files{log_key}, "$method: the table has a new file");
-	is(sql(q{SELECT md5(string_agg(x::text, E'\n' ORDER BY id)) FROM log_key x WHERE id <= 18000}), $sums{log_key}, "$method: the rows are the same");
+	is(sql(q{SELECT md5(string_agg(x::text, E'\n' ORDER BY id)) FROM log_key x WHERE id <= 18000}), $sums{log_key},
+		"$method: the rows are the same");
 	($status, $said) = run_file("$dir/repack.sql");
 	like($said, qr/0 done, 2 unchanged, 0 refused/, "$method: a second run changes nothing");
 }
@@ -343,13 +431,15 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'copy', has_streaming => 1);
 $standby->start;
 sql(q{CREATE TABLE log_copied (id bigint GENERATED ALWAYS AS IDENTITY, line text) WITH (fillfactor = 40)});
-sql(q{INSERT INTO log_copied (line) SELECT repeat('l', 100) FROM generate_series(1, 6000); CALL ff_collect()}) for 1 .. 3;
-watched();
+sql(q{INSERT INTO log_copied (line) SELECT repeat('l', 100) FROM generate_series(1, 6000); CALL ff_collect()})
+	for 1 .. 3;
+watched_a_day($node, $db);
 my $lsn = $node->lsn('insert');
 $node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_replication});
 $node->wait_for_catchup($standby, 'replay', $lsn);
 $text = script(q{'log_copied'});
-like($text, qr/^-- caution:   replication slot kept \(physical, not active\) holds back .* of WAL/m, 'the caution names a slot');
+like($text, qr/^-- caution:   replication slot kept \(physical, not active\) holds back .* of WAL/m,
+	'the caution names a slot');
 like($text, qr/^-- caution:   standby or subscriber standby \(streaming, async\)/m, 'the caution names a standby');
 $text = $standby->safe_psql($db, q{SELECT * FROM ff_script('log_copied')});
 like($text, qr/^-- caution:   this server is a standby/m, 'the script from a standby says that it comes from one');

@@ -19,7 +19,8 @@ sub planned
 	return $1 if $file =~ /\.pl$/ && $text =~ /^(?:use Test::More tests => |done_testing\()(\d+)\b/m;
 	return scalar(() = $text =~ /^\t*(?:is|ok|like|unlike|cmp_ok)\(/gm) if $file =~ /\.pl$/;
 	return $1 if $file =~ /\.sql$/ && $text =~ /^SELECT plan\((\d+)\);/m;
-	return scalar(() = $text =~ /^SELECT (?:is|ok|isnt|matches|cmp_ok|throws_ok|is_empty|set_eq|results_eq)\(/gm) if $file =~ /\.sql$/;
+	return scalar(() = $text =~ /^SELECT (?:is|ok|isnt|matches|cmp_ok|throws_ok|is_empty|set_eq|results_eq)\(/gm)
+		if $file =~ /\.sql$/;
 	return scalar(() = $text =~ /^permutation/gm) if $file =~ /\.spec$/;
 	return scalar(() = $text =~ /^\s*(?:expect|at_least) "/gm) if $file =~ /soak$/;
 	return 0;
@@ -38,6 +39,7 @@ while ($table =~ m{^\| .*? \| (`(?:\w+/)?test.*) \|$}gm)
 }
 note "$sum checks";
 cmp_ok($rows, '>=', 10, 'the table has rows');
-is(join(' ', grep { !$named{$_} } map { s{^\Q$top\E/}{}r } grep { !/due/ } glob("'$top'/test/collect/*.pl")), '', 'the table names every file of these tests');
+is(join(' ', grep { !$named{$_} } map { s{^\Q$top\E/}{}r } grep { !/due/ } glob("'$top'/test/collect/*.pl")), '',
+	'the table names every file of these tests');
 
 done_testing();

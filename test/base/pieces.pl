@@ -15,7 +15,11 @@ my @hub = pieces('HUB_PIECES');
 my @pieces = (@core, @hub);
 cmp_ok(scalar @core, '>=', 20, 'the list of pieces was read');
 cmp_ok(scalar @hub, '>=', 5, 'the list of the hub\'s pieces was read');
-is(join(' ', grep { my $file = $_; !grep { $_ eq $file } @pieces } grep { !m{^sql/updates/} } map { s{^\Q$top\E/}{}r } glob("'$top'/{sql/{,*/},hub/sql/}*.sql")), '', 'every SQL file is in a list of pieces');
+is(join(' ',
+	grep { my $file = $_;
+		!grep { $_ eq $file } @pieces } grep { !m{^sql/updates/} } map { s{^\Q$top\E/}{}r } glob(
+			"'$top'/{sql/{,*/},hub/sql/}*.sql")),
+	'', 'every SQL file is in a list of pieces');
 
 # the files in a variable of the Makefile
 sub pieces
@@ -37,10 +41,11 @@ sub code
 # with its schema: both extensions have a function check_role
 my $name = qr/((?:ff_internal|ff_hub|\@extschema\@)\.\w+)/;
 my (%text, %made_in);
+my $kind = qr/(?:UNIQUE )?(?:FUNCTION|PROCEDURE|AGGREGATE|TABLE|VIEW|TYPE|SEQUENCE|DOMAIN|CAST|OPERATOR)/;
 foreach my $piece (@pieces)
 {
 	$text{$piece} = code(slurp_file("$top/$piece"));
-	while ($text{$piece} =~ /^CREATE (?:OR REPLACE )?(?:UNIQUE )?(?:FUNCTION|PROCEDURE|AGGREGATE|TABLE|VIEW|TYPE|SEQUENCE|DOMAIN|CAST|OPERATOR) $name/gm)
+	while ($text{$piece} =~ /^CREATE (?:OR REPLACE )?$kind $name/gm)
 	{
 		# a type and a function may have one name
 		$made_in{$1} //= $piece;

@@ -15,14 +15,18 @@ $node->init;
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE mydb');
 $node->safe_psql('mydb', 'CREATE EXTENSION fillfactor_advisor');
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$top/test/loop/tables.sql", '-d', $node->connstr('mydb') ], 'the tables of the demo are made');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$top/test/loop/tables.sql", '-d',
+	$node->connstr('mydb') ],
+	'the tables of the demo are made');
 $node->safe_psql('mydb', 'CALL ff_collect()');
 foreach my $batch (1 .. 30)
 {
-	$node->safe_psql('mydb', "INSERT INTO shop.jobs (batch, payload) SELECT $batch, repeat('p', 90) FROM generate_series(1, 500)");
+	$node->safe_psql('mydb',
+		"INSERT INTO shop.jobs (batch, payload) SELECT $batch, repeat('p', 90) FROM generate_series(1, 500)");
 	$node->safe_psql('mydb', "UPDATE shop.jobs SET status = 1, result = 42 WHERE batch = $batch");
 }
-$node->poll_query_until('mydb', "SELECT n_tup_upd = 15000 FROM pg_stat_user_tables WHERE relid = 'shop.jobs'::regclass") or die 'no counters';
+$node->poll_query_until('mydb', "SELECT n_tup_upd = 15000 FROM pg_stat_user_tables WHERE relid = 'shop.jobs'::regclass")
+	or die 'no counters';
 $node->safe_psql('mydb', 'CALL ff_collect()');
 
 my $readme = slurp_file("$top/README.md");
@@ -36,7 +40,8 @@ foreach my $text ($readme, slurp_file("$top/doc/questions.md") =~ s/'(?:public\.
 		{
 			my ($first) = $block =~ /^(.*)/;
 			$n++;
-			my ($out, $error) = run_command([ 'psql', '-X', '-q', '--csv', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('mydb'), '-c', $block ]);
+			my ($out, $error) = run_command([ 'psql', '-X', '-q', '--csv', '-v', 'ON_ERROR_STOP=1', '-d',
+				$node->connstr('mydb'), '-c', $block ]);
 			is($error =~ s/^NOTICE:.*\n?//gmr, '', "runs: $first");
 			@columns = split /,/, (split /\n/, $out)[0] // '';
 		}
@@ -49,7 +54,8 @@ foreach my $text ($readme, slurp_file("$top/doc/questions.md") =~ s/'(?:public\.
 		elsif (@columns && $block =~ /^-\[ RECORD 1 \]/m)
 		{
 			my %given = map { $_ => 1 } @columns;
-			is(join(',', grep { !$given{$_} } $block =~ /^(\w+) +\| /gm), '', 'the output shown has only columns of its statement');
+			is(join(',', grep { !$given{$_} } $block =~ /^(\w+) +\| /gm), '',
+				'the output shown has only columns of its statement');
 		}
 	}
 }
@@ -58,21 +64,31 @@ cmp_ok($outputs, '>=', 5, 'there are at least 5 outputs of examples');
 
 # README, doc/questions.md and the picture show the same run of the demo.
 my $questions = slurp_file("$top/doc/questions.md");
-my ($overview, $again) = map { (/^```sql\nSELECT \* FROM ff_advice;\n```\n```text\n(.*?)^```/ms)[0] // '' } $readme, $questions;
+my $shown = qr/^```sql\nSELECT \* FROM ff_advice;\n```\n```text\n(.*?)^```/ms;
+my ($overview, $again) = map { ($_ =~ $shown)[0] // '' } $readme, $questions;
 like($overview, qr/^ shop\.jobs +\| 100 +\| +\d+ \| lower /m, 'the advice of the demo is shown');
 is($again, $overview, 'both pages show the same advice');
-is(length((sort { length $b <=> length $a } split /\n/, $overview)[0]) < 100, 1, 'the advice shown is less than 100 columns wide');
+is(length((sort { length $b <=> length $a } split /\n/, $overview)[0]) < 100, 1,
+	'the advice shown is less than 100 columns wide');
 my ($new) = $overview =~ /^ shop\.jobs +\| 100 +\| +(\d+) \|/m;
 like($readme, qr/At $new a page is filled with/, 'the reason shown is of that advice');
 like($questions, qr/^ +$new \|.* advised/m, 'the curve shown is of that advice');
-my ($wal, $disk) = map { my ($sign, $size) = @$_; "$size " . ($sign eq '-' ? 'less' : 'more') } map { [ /([-+])(.*)/ ] } $overview =~ /\| (\S+ \w+) WAL\/day .*?\| (\S+ \w+) disk$/ms;
+my ($wal, $disk) = map { /([-+])(.*)/ ? "$2 " . ($1 eq '-' ? 'less' : 'more') : $_ }
+	$overview =~ /\| (\S+ \w+) WAL\/day .*?\| (\S+ \w+) disk$/ms;
 my ($said) = slurp_file("$top/doc/report.png") =~ /tEXtDescription\0([^<]*?)\.(?: |Based)/;
 is($said, "1 change: about $wal WAL a day, $disk disk", 'the picture shows that advice');
 unlike($readme, qr/<!--/, 'the README has no HTML comment');
 
-my %there = map { $_ => 1 } split /\n/, $node->safe_psql('mydb', "SELECT proname FROM pg_proc WHERE proname ~ '^ff_' UNION SELECT relname FROM pg_class WHERE relname ~ '^ff_' UNION SELECT rolname FROM pg_roles UNION SELECT name FROM pg_settings WHERE name ~ '^fillfactor_advisor\\.'");
+my %there = map { $_ => 1 } split /\n/,
+	$node->safe_psql('mydb',
+		"SELECT proname FROM pg_proc WHERE proname ~ '^ff_' UNION
+			SELECT relname FROM pg_class WHERE relname ~ '^ff_' UNION
+			SELECT rolname FROM pg_roles UNION
+			SELECT name FROM pg_settings WHERE name ~ '^fillfactor_advisor\\.'");
 is(join(' ', grep { !$there{$_} } $readme =~ /\b(ff_[a-z]\w*)/g), '', 'every function that the README names is there');
 $node->safe_psql('mydb', "LOAD 'fillfactor_advisor'");
-is(join(' ', grep { $node->psql('mydb', "LOAD 'fillfactor_advisor'; SHOW $_") != 0 } $readme =~ /`(fillfactor_advisor\.[a-z_]+)`/g), '', 'every setting that the README names is there');
+my @settings = $readme =~ /`(fillfactor_advisor\.[a-z_]+)`/g;
+is(join(' ', grep { $node->psql('mydb', "LOAD 'fillfactor_advisor'; SHOW $_") != 0 } @settings), '',
+	'every setting that the README names is there');
 
 done_testing();

@@ -34,13 +34,15 @@ $node->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor_hub CASCADE');
 foreach my $page ([ reference => 'doc/reference.md' ], [ decides => 'doc/how-it-decides.md' ])
 {
 	my ($query, $file) = @$page;
-	my ($made, $error) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', "$top/test/queries/$query.sql" ]);
+	my ($made, $error) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-d',
+		$node->connstr('postgres'), '-f', "$top/test/queries/$query.sql" ]);
 	is($error, '', "$file can be made");
 	my @made = split /\n/, $made;
 	my @kept = split /\n/, slurp_file("$top/$file");
 	my ($line) = grep { ($made[$_] // '') ne ($kept[$_] // '') } 0 .. ($#made > $#kept ? $#made : $#kept);
 	ok(!defined $line, "$file is up to date")
-	  or diag "make reference writes it anew; the first difference is in line @{[$line + 1]}:\n< ", $kept[$line] // '', "\n> ", $made[$line] // '';
+	  or diag "make reference writes it anew; the first difference is in line @{[$line + 1]}:\n< ", $kept[$line] // '',
+	  "\n> ", $made[$line] // '';
 }
 
 done_testing();

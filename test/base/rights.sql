@@ -2,7 +2,8 @@
 -- and DELETE on the history tables collects; one in pg_read_all_stats reads.
 -- Not in a transaction block: collections commit.
 SET client_min_messages = error;
-DROP ROLE IF EXISTS regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_reader, regress_ff_monitor, regress_ff_collector;
+DROP ROLE IF EXISTS regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_reader, regress_ff_monitor,
+	regress_ff_collector;
 CREATE ROLE regress_ff_plain;
 CREATE ROLE regress_ff_owner;
 CREATE ROLE regress_ff_scan IN ROLE pg_stat_scan_tables;
@@ -20,19 +21,28 @@ CREATE TABLE secret (id int, v int);
 INSERT INTO secret SELECT g, 0 FROM generate_series(1, 1000) g;
 ALTER TABLE secret OWNER TO regress_ff_owner;
 REVOKE ALL ON secret FROM PUBLIC;
-SELECT plan(59);
+SELECT plan(61);
 
 -- ff_grant() gives a reader and a collector all that they need
 SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_reader', 'reader') WITH ORDINALITY x(g, n)),
-	'{"done: GRANT USAGE ON SCHEMA advisor TO regress_ff_reader;","done: GRANT pg_read_all_stats TO regress_ff_reader;"}', 'ff_grant() says what it granted to a reader');
+	'{"done: GRANT USAGE ON SCHEMA advisor TO regress_ff_reader;","done: GRANT pg_read_all_stats TO '
+	'regress_ff_reader;"}',
+	'ff_grant() says what it granted to a reader');
 SELECT matches((SELECT string_agg(g, ' ') FROM advisor.ff_grant('regress_ff_collector', 'collector') g),
-	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; done: GRANT INSERT, UPDATE, DELETE ON ff_(internal|hub)[.].*ff_internal[.].* TO regress_ff_collector;$', 'ff_grant() says what it granted to a collector');
-SELECT is((SELECT count(*) FROM advisor.ff_grant('regress_ff_collector', 'collector') g WHERE g ~ 'pg_monitor'), 0::bigint, 'ff_grant() does not grant a membership again');
-SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704', 'role "regress_ff_none" does not exist', 'ff_grant() to an unknown role fails');
-SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023', 'invalid grant: ''writer'' to ''regress_ff_reader''', 'ff_grant() for an unknown use fails');
+	'^done: GRANT USAGE ON SCHEMA advisor TO regress_ff_collector; done: GRANT pg_monitor TO regress_ff_collector; '
+	'done: GRANT INSERT, UPDATE, DELETE ON ff_(internal|hub)[.].*ff_internal[.].* TO regress_ff_collector;$',
+	'ff_grant() says what it granted to a collector');
+SELECT is((SELECT count(*) FROM advisor.ff_grant('regress_ff_collector', 'collector') g WHERE g ~ 'pg_monitor'),
+	0::bigint, 'ff_grant() does not grant a membership again');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_none', 'reader') $$, '42704',
+	'role "regress_ff_none" does not exist', 'ff_grant() to an unknown role fails');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_reader', 'writer') $$, '22023',
+	'invalid grant: ''writer'' to ''regress_ff_reader''', 'ff_grant() for an unknown use fails');
 SELECT throws_ok($$ SELECT advisor.ff_grant(NULL, 'reader') $$, '22023', NULL, 'ff_grant() to NULL fails');
 SET ROLE regress_ff_collector;
-SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_plain', 'reader') $$, '42501', 'role regress_ff_collector may not grant rights on the extension', 'ff_grant() by a role that does not own the extension fails');
+SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_plain', 'reader') $$, '42501',
+	'role regress_ff_collector may not grant rights on the extension',
+	'ff_grant() by a role that does not own the extension fails');
 RESET ROLE;
 CREATE ROLE regress_ff_other NOINHERIT;
 SELECT lives_ok($$ SELECT advisor.ff_grant('regress_ff_other', 'reader') $$, 'ff_grant() to a NOINHERIT role works');
@@ -62,12 +72,15 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 
 -- rights as bits: 1 to sample, 2 to read advice and history, 4 to write history
-SELECT is(outcome('regress_ff_' || role, command), CASE WHEN may THEN '00000' ELSE '42501' END, format('%s %s %s', role, CASE WHEN may THEN 'may' ELSE 'may not' END, what))
+SELECT is(outcome('regress_ff_' || role, command), CASE WHEN may THEN '00000' ELSE '42501' END,
+	format('%s %s %s', role, CASE WHEN may THEN 'may' ELSE 'may not' END, what))
   FROM (VALUES ('plain', 0), ('owner', 0), ('scan', 1), ('reader', 2), ('monitor', 3), ('collector', 7)) r(role, rights)
  CROSS JOIN (VALUES ('sample', 1, $$ SELECT advisor.ff_sample('public.secret') $$),
                     ('read advice', 2, $$ SELECT advisor.ff_advise() $$),
                     ('read history', 2, $$ SELECT * FROM ff_internal.counter_interval $$),
-                    ('write history', 4, $$ INSERT INTO ff_internal.problem VALUES (-1, now(), 1, '00000', '') $$)) c(what, needs, command)
+                    ('write history', 4,
+                        $$ INSERT INTO ff_internal.problem
+                            VALUES (-1, now(), 1, '00000', '') $$)) c(what, needs, command)
  CROSS JOIN LATERAL (SELECT rights & needs > 0 AS may) m;
 DELETE FROM ff_internal.problem;
 
@@ -92,12 +105,19 @@ CALL advisor.ff_collect();
 SELECT public.hint_of('CALL advisor.ff_collect()') AS hint \gset
 RESET ROLE;
 \set ON_ERROR_STOP 1
-SELECT is(ARRAY[:'plain', :'owner', :'scan', :'reader', :'monitor'], '{42501,42501,42501,42501,42501}', 'a role without rights on the history may not collect');
-SELECT is(:'why'::text, 'role regress_ff_monitor may not write the history', 'a role without rights on the history is told what it lacks');
-SELECT is(:'hint'::text, 'Ask a superuser to run SELECT ff_grant(''regress_ff_monitor'', ''collector'').', 'a role without rights on the history is told how to get them');
-SELECT is((SELECT count(*) FROM ff_internal.epoch) + (SELECT count(*) FROM ff_internal.collection) + (SELECT count(*) FROM ff_internal.relation), 0::bigint,
+SELECT is(ARRAY[:'plain', :'owner', :'scan', :'reader', :'monitor'], '{42501,42501,42501,42501,42501}',
+	'a role without rights on the history may not collect');
+SELECT is(:'why'::text, 'role regress_ff_monitor may not write the history',
+	'a role without rights on the history is told what it lacks');
+SELECT is(:'hint'::text, 'Ask a superuser to run SELECT ff_grant(''regress_ff_monitor'', ''collector'').',
+	'a role without rights on the history is told how to get them');
+SELECT is((SELECT count(*) FROM ff_internal.epoch)
+	+ (SELECT count(*) FROM ff_internal.collection)
+	+ (SELECT count(*) FROM ff_internal.relation),
+	0::bigint,
 	'a refused collection leaves no rows behind');
-SELECT is_empty($$ SELECT * FROM pg_locks WHERE locktype IN ('advisory', 'userlock') $$, 'a refused collection leaves no lock behind');
+SELECT is_empty($$ SELECT * FROM pg_locks WHERE locktype IN ('advisory', 'userlock') $$,
+	'a refused collection leaves no lock behind');
 
 SET ROLE regress_ff_collector;
 CALL advisor.ff_collect();
@@ -110,14 +130,25 @@ CALL advisor.ff_collect();
 \set second :SQLSTATE
 RESET ROLE;
 SELECT is(ARRAY[:'first', :'second'], '{00000,00000}', 'the collector may collect');
-SELECT is((SELECT sum(updated) FROM ff_internal.counter_interval), 100::numeric, 'the collector has the counters of a table that it may not read');
-SELECT is((SELECT live_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1), 1000::float8, 'the collector sampled a table that it may not read');
-SELECT is((SELECT failed FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1), 0, 'the collection had no problem');
-SELECT is((SELECT coalesce(reason ~* 'permission', false) FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1), false, 'the collection of statements had no permission error');
-SELECT is(outcome('regress_ff_collector', 'SELECT * FROM public.secret'), '42501', 'the collector may not read the table itself');
-SELECT is(outcome('regress_ff_collector', 'DROP TABLE ff_internal.counter_interval'), '42501', 'the collector may not drop a history table');
-SELECT is(outcome('regress_ff_collector', 'TRUNCATE ff_internal.counter_interval'), '42501', 'the collector may not truncate a history table');
-SELECT is(outcome('regress_ff_collector', 'CREATE TRIGGER t BEFORE INSERT ON ff_internal.counter_interval EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()'), '42501', 'the collector may not create a trigger on a history table');
+SELECT is((SELECT sum(updated) FROM ff_internal.counter_interval), 100::numeric,
+	'the collector has the counters of a table that it may not read');
+SELECT is((SELECT live_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1), 1000::float8,
+	'the collector sampled a table that it may not read');
+SELECT is((SELECT failed FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1), 0,
+	'the collection had no problem');
+SELECT is((SELECT coalesce(reason ~* 'permission', false)
+	FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1),
+	false, 'the collection of statements had no permission error');
+SELECT is(outcome('regress_ff_collector', 'SELECT * FROM public.secret'), '42501',
+	'the collector may not read the table itself');
+SELECT is(outcome('regress_ff_collector', 'DROP TABLE ff_internal.counter_interval'), '42501',
+	'the collector may not drop a history table');
+SELECT is(outcome('regress_ff_collector', 'TRUNCATE ff_internal.counter_interval'), '42501',
+	'the collector may not truncate a history table');
+SELECT is(outcome('regress_ff_collector',
+	'CREATE TRIGGER t BEFORE INSERT ON ff_internal.counter_interval EXECUTE FUNCTION '
+	'pg_catalog.suppress_redundant_updates_trigger()'),
+	'42501', 'the collector may not create a trigger on a history table');
 
 -- the reader
 CREATE FUNCTION read_advice() RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -127,43 +158,74 @@ BEGIN
 	RESET ROLE;
 END $$;
 SELECT is((SELECT count(*) FROM read_advice()), 1::bigint, 'a reader gets advice on a table that it may not read');
-SELECT is(outcome('regress_ff_reader', 'SELECT ff_internal.prune(1)'), '42501', 'a reader may not call a step of a collection');
+SELECT is(outcome('regress_ff_reader', 'SELECT ff_internal.prune(1)'), '42501',
+	'a reader may not call a step of a collection');
 
 -- ---------------------------------------------------------------------------
 -- Every function, table and view, including new ones: one whose rights are not
 -- stated here fails the test
 -- ---------------------------------------------------------------------------
-CREATE VIEW own_extension AS SELECT oid, extname FROM pg_extension WHERE extname IN ('fillfactor_advisor', 'fillfactor_advisor_hub');
+CREATE VIEW own_extension AS
+	SELECT oid, extname FROM pg_extension
+	WHERE extname IN ('fillfactor_advisor', 'fillfactor_advisor_hub');
 CREATE VIEW own_function AS
-SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depend d JOIN own_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+SELECT p.oid, p.proname, p.prosrc, p.prolang, p.proacl, p.proowner FROM pg_depend d
+	JOIN own_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+	JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
  WHERE d.deptype = 'e';
-CREATE TABLE stated AS
-SELECT f.oid, f.proname, coalesce(s.may, '{pg_read_all_stats}') AS may,
-       '{overview,check_role,check_version,refuse,setting,lookback,server}'::name[] AS helps
-  FROM own_function f
-  LEFT JOIN (
+-- who may call what, where it is not the readers, and the functions that check the caller, or help those that do
+CREATE TABLE listed AS
+SELECT unnest(l.names) AS name, l.may, l.of_hub
+  FROM (VALUES
 	-- functions that read pages, and the steps of a collection
-	SELECT unnest('{ff_exclude,ff_include,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,ff_sample_index,index_pages,ff_collect,collect,check_collector,collect_begin,collect_counted,collect_counters,collect_end,collect_horizon,collect_pages,collect_problem,try_step,is_skip,collect_fit,note,note_fit,ff_dismiss,collect_verdicts,collect_settings,is_shared,
-		close_tables,collect_statements,collect_statements_failed,current_epoch,counted_since,table_differences,write_changes,write_differences,fits_due,prune,roll_up,read_statements,close_statements,
-		add_statement,is_shared,admit_statements,sum_statements,write_statements,rows_kept,ff_schedule,ff_unschedule,cron,job_command,
-		job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,ff_rehearsal_result,
-		ff_fleet_add,ff_fleet_remove,ff_import,ff_fleet_refresh,fleet_refresh,ff_fleet_script,ff_fleet_schedule,dblink,deadline,connect_timeout,check_source,check_export,limits,
-		send,answer,hang_up,store,failed,mine,leave,turn,step,begin,weigh}'::name[]),
-	       '{pg_stat_scan_tables}'::text[]
-	UNION ALL
+	('{
+		add_statement,admit_statements,check_collector,check_cron,close_statements,close_tables,collect,
+		collect_begin,collect_counted,collect_counters,collect_end,collect_fit,collect_horizon,collect_pages,
+		collect_problem,collect_settings,collect_statements,collect_statements_failed,collect_verdicts,
+		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
+		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
+		is_shared,is_skip,job_command,job_name,note,note_fit,
+		observed_sample,observed_texts,pool_bins,pool_lengths,pool_samples,pooled,prune,
+		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,sum_statements,table_differences,
+		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
+		'{pg_stat_scan_tables}'::text[], false),
+	('{
+		answer,begin,check_export,check_source,connect_timeout,dblink,deadline,failed,ff_fleet_add,ff_fleet_refresh,
+		ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,fleet_refresh,hang_up,leave,limits,mine,send,
+		step,store,turn,weigh}',
+		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
-	SELECT unnest('{counted,collect_due,counter_columns,counters_plus,horizon_holders,index_definitions,index_shape,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,tracked_settings}'::name[]),
-	       '{pg_read_all_stats,pg_stat_scan_tables}'
-	UNION ALL
-	SELECT unnest('{ff_grant,define,refuse_strangers,give_rights}'::name[]), '{}') s(name, may) ON s.name = f.proname;
+	('{counted,collect_due,counter_columns,counters_plus,horizon_holders,own_horizon_holders,index_definitions,'
+		'index_shape,own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,'
+		'tracked_settings}',
+		'{pg_read_all_stats,pg_stat_scan_tables}', false),
+	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
+CREATE TABLE helping AS
+	SELECT unnest('{overview,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
+SELECT is_empty(format($$ (SELECT name FROM listed WHERE %L OR NOT of_hub UNION ALL SELECT name FROM helping)
+	EXCEPT SELECT proname FROM own_function $$, :'dblink'), 'each function that is listed exists');
+SELECT is_empty($$ SELECT name FROM listed GROUP BY name HAVING count(*) > 1 $$, 'no function is listed twice');
+CREATE TABLE stated AS
+SELECT f.oid, f.proname, coalesce(l.may, '{pg_read_all_stats}') AS may, h.name IS NOT NULL AS helps
+  FROM own_function f LEFT JOIN listed l ON l.name = f.proname LEFT JOIN helping h ON h.name = f.proname;
 SELECT is_empty($$ SELECT f.oid::regprocedure, s.may, g.may FROM own_function f JOIN stated s USING (oid)
-	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
-	WHERE CASE WHEN f.proname ^@ 'ff_' OR f.proname = ANY (s.helps) THEN '{PUBLIC}' ELSE s.may END <> g.may $$,
+	CROSS JOIN LATERAL (SELECT ARRAY(SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END
+		FROM aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
+		WHERE a.grantee <> f.proowner ORDER BY 1) AS may) g
+	WHERE CASE WHEN f.proname ^@ 'ff_' OR s.helps THEN '{PUBLIC}' ELSE s.may END <> g.may $$,
 	'each function is granted to the stated roles: by default to readers, public ones to everybody');
-SELECT is_empty($$ SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may)
-	AND f.prosrc ~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_(internal|hub)\.' $$, 'functions for readers write no history');
-SELECT set_eq($$ SELECT f.proname::text FROM own_function f JOIN stated s USING (oid) WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
-	'{check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,server,setting,show_shards,sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
+SELECT is_empty($$
+	SELECT f.oid::regprocedure FROM own_function f JOIN stated s USING (oid)
+	WHERE 'pg_read_all_stats' = ANY (s.may)
+	AND f.prosrc
+		~* '(insert +into|update|delete +from|merge +into|truncate) +(only +)?ff_(internal|hub)\.' $$,
+			'functions for readers write no history');
+SELECT set_eq($$
+	SELECT f.proname::text FROM own_function f JOIN stated s USING (oid)
+	WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
+	'{born_at,check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,'
+	'own_index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,own_server,setting,'
+	'show_shards,own_sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
 	'the C functions for readers are the listed ones');
 
 SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
@@ -171,7 +233,9 @@ SELECT rel_id AS t FROM ff_internal.relation WHERE relname = 'secret' \gset
 \set index public.secret
 \ir ../queries/calls.sql
 -- without aggregates and functions that only aggregates can call
-DELETE FROM public.calls c USING pg_catalog.pg_proc p WHERE p.oid = c.function AND (p.prokind = 'a' OR 'internal'::pg_catalog.regtype = ANY (p.proargtypes::pg_catalog.oid[]));
+DELETE FROM public.calls c USING pg_catalog.pg_proc p
+	WHERE p.oid = c.function
+		AND (p.prokind = 'a' OR 'internal'::pg_catalog.regtype = ANY (p.proargtypes::pg_catalog.oid[]));
 
 -- tried(ROLE, COMMAND): the SQLSTATE; effects are rolled back
 CREATE FUNCTION tried(role name, command text) RETURNS text LANGUAGE plpgsql AS $$
@@ -183,39 +247,89 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN CASE sqlstate WHEN 'P0BCK' THEN '00000' ELSE sqlstate END;
 END $$;
 CREATE TABLE roles AS
-SELECT * FROM (VALUES ('plain', '{}'::text[]), ('owner', '{}'), ('scan', '{pg_stat_scan_tables}'), ('reader', '{pg_read_all_stats}'),
-                      ('monitor', '{pg_stat_scan_tables,pg_read_all_stats}'), ('collector', '{pg_stat_scan_tables,pg_read_all_stats}')) r(role, groups);
+SELECT * FROM (VALUES ('plain', '{}'::text[]), ('owner', '{}'), ('scan', '{pg_stat_scan_tables}'),
+	('reader', '{pg_read_all_stats}'),
+                      ('monitor', '{pg_stat_scan_tables,pg_read_all_stats}'),
+                      ('collector', '{pg_stat_scan_tables,pg_read_all_stats}')) r(role, groups);
 CREATE TABLE rights AS
 SELECT c.command, s.proname, r.role, s.may && r.groups AS may, tried('regress_ff_' || r.role, c.command) AS outcome
   FROM public.calls c JOIN stated s ON s.oid = c.function CROSS JOIN roles r;
 SELECT cmp_ok((SELECT count(*) FROM rights), '>=', 800::bigint, 'every function was called as each of six roles');
-SELECT is_empty($$ SELECT role, command, outcome FROM rights WHERE NOT may AND outcome <> '42501' AND NOT proname = ANY (SELECT unnest(helps) FROM stated EXCEPT SELECT 'overview') $$, 'a role that may not call a function is refused');
+SELECT is_empty($$
+	SELECT role, command, outcome FROM rights
+	WHERE NOT may AND outcome <> '42501'
+		AND NOT proname = ANY (SELECT name FROM helping WHERE name <> 'overview') $$,
+	'a role that may not call a function is refused');
 -- each public function and view tells a role without rights how to get them
 GRANT SELECT ON public.calls TO regress_ff_plain;
 SET ROLE regress_ff_plain;
-SELECT is_empty($$ SELECT c.command, h.hint FROM public.calls c JOIN pg_catalog.pg_proc p ON p.oid = c.function CROSS JOIN LATERAL public.hint_of(c.command) h(hint)
-	WHERE p.proname ^@ 'ff_' AND h.hint !~ '^Ask a superuser to run SELECT ff_grant[(]''[^'']+'', ''(reader|collector|10)''[)]\.$' IS NOT FALSE $$, 'public functions tell a role without rights how to get them');
-SELECT is_empty($$ SELECT v.name FROM (SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'v' AND c.relname ^@ 'ff_') v(name)
-	WHERE public.hint_of('SELECT * FROM ' || v.name) IS DISTINCT FROM 'Ask a superuser to run SELECT ff_grant(''regress_ff_plain'', ''reader'').' $$, 'public views tell a role without rights how to get them');
+SELECT is_empty($$
+	SELECT c.command, h.hint FROM public.calls c
+	JOIN pg_catalog.pg_proc p ON p.oid = c.function
+	CROSS JOIN LATERAL public.hint_of(c.command) h(hint)
+	WHERE p.proname ^@ 'ff_'
+		AND h.hint
+			!~ '^Ask a superuser to run SELECT ff_grant[(]''[^'']+'', ''(reader|collector|10)''[)]\.$' IS NOT FALSE $$,
+	'public functions tell a role without rights how to get them');
+SELECT is_empty($$
+	SELECT v.name
+	FROM (SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c
+		JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relkind = 'v' AND c.relname ^@ 'ff_') v(name)
+	WHERE public.hint_of('SELECT * FROM ' || v.name) IS DISTINCT FROM
+		'Ask a superuser to run SELECT ff_grant(''regress_ff_plain'', ''reader'').' $$,
+	'public views tell a role without rights how to get them');
 RESET ROLE;
-SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$, 'a reader and a collector may call all functions granted to them');
-SELECT is_empty($$ SELECT role, command FROM rights WHERE may AND outcome = '42501' AND role = 'monitor' AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$, 'a monitor may call all functions for readers');
+SELECT is_empty($$
+	SELECT role, command FROM rights
+	WHERE may AND outcome = '42501' AND role IN ('reader', 'collector') $$,
+	'a reader and a collector may call all functions granted to them');
+SELECT is_empty($$
+	SELECT role, command FROM rights
+	WHERE may AND outcome = '42501' AND role = 'monitor'
+		AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$,
+	'a monitor may call all functions for readers');
 -- PostgreSQL 18 sees that sum_statements() of nothing needs no table
-SELECT set_eq($$ SELECT proname::text FROM rights WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$, '{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,is_skip,ff_sample_index,index_pages,counted,index_definitions,index_shape,rows_kept,read_statements,other_options,horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,resolve,shell_quoted,tracked_settings,
-	cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,schedule_job,unschedule_jobs,database_jobs,schedule_databases,
-	store,hang_up,answer,send,mine,limits,leave,dblink,deadline,connect_timeout}'::text[], 'a role that may only sample can call only functions that need no history');
+SELECT set_eq($$
+	SELECT proname::text FROM rights
+	WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$,
+	'{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,
+		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,
+		other_options,own_horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,
+		resolve,shell_quoted,tracked_settings,cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,
+		schedule_job,unschedule_jobs,database_jobs,schedule_databases,store,hang_up,answer,send,mine,limits,leave,
+		dblink,deadline,connect_timeout}'::text[],
+	'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS
-SELECT c.relname, c.relkind, a.what, r.role, tried('regress_ff_' || r.role, format(a.command, c.oid::regclass, (SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = '' LIMIT 1))) AS outcome
-  FROM pg_depend d JOIN own_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
-  JOIN (VALUES ('{r,v}'::"char"[], 'SELECT', 'SELECT FROM %s'), ('{r}', 'INSERT', 'INSERT INTO %1$s (%2$s) SELECT %2$s FROM %1$s WHERE false'), ('{r}', 'UPDATE', 'UPDATE %s SET %2$s = %2$s WHERE false'), ('{r}', 'DELETE', 'DELETE FROM %s WHERE false'),
-               ('{r}', 'TRUNCATE', 'TRUNCATE %s'), ('{r}', 'LOCK', 'LOCK %s IN ACCESS EXCLUSIVE MODE'), ('{r,v}', 'OWNER', 'ALTER TABLE %s RENAME TO mine'),
-               ('{S}', 'SEQUENCE', 'SELECT pg_catalog.setval(''%s'', 1000)'), ('{S}', 'SEQUENCE', 'SELECT pg_catalog.nextval(''%s'')'), ('{S}', 'SEQUENCE', 'SELECT FROM %s')) a(kinds, what, command) ON c.relkind = ANY (a.kinds)
+SELECT c.relname, c.relkind, a.what, r.role,
+	tried('regress_ff_' || r.role,
+		format(a.command, c.oid::regclass,
+			(SELECT quote_ident(attname) FROM pg_attribute
+				WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attidentity = ''
+				LIMIT 1))) AS outcome
+  FROM pg_depend d
+  JOIN own_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid
+  JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
+  JOIN (VALUES ('{r,v}'::"char"[], 'SELECT', 'SELECT FROM %s'),
+      ('{r}', 'INSERT', 'INSERT INTO %1$s (%2$s) SELECT %2$s FROM %1$s WHERE false'),
+      ('{r}', 'UPDATE', 'UPDATE %s SET %2$s = %2$s WHERE false'), ('{r}', 'DELETE', 'DELETE FROM %s WHERE false'),
+               ('{r}', 'TRUNCATE', 'TRUNCATE %s'), ('{r}', 'LOCK', 'LOCK %s IN ACCESS EXCLUSIVE MODE'),
+               ('{r,v}', 'OWNER', 'ALTER TABLE %s RENAME TO mine'),
+               ('{S}', 'SEQUENCE', 'SELECT pg_catalog.setval(''%s'', 1000)'),
+               ('{S}', 'SEQUENCE', 'SELECT pg_catalog.nextval(''%s'')'),
+               ('{S}', 'SEQUENCE', 'SELECT FROM %s')) a(kinds, what, command) ON c.relkind = ANY (a.kinds)
  CROSS JOIN roles r;
-SELECT is_empty($$ SELECT role, what, relname, outcome FROM reads WHERE (outcome = '42501') IS DISTINCT FROM NOT CASE WHEN what = 'SELECT' THEN role IN ('reader', 'monitor', 'collector')
+SELECT is_empty($$
+	SELECT role, what, relname, outcome FROM reads
+	WHERE (outcome = '42501') IS DISTINCT FROM NOT CASE
+		WHEN what = 'SELECT' THEN role IN ('reader', 'monitor', 'collector')
 	-- DELETE includes LOCK
-	WHEN what IN ('INSERT', 'UPDATE', 'DELETE', 'LOCK') THEN role = 'collector' ELSE false END $$, 'tables and views are read by readers and written by collectors, row by row');
+	WHEN what IN ('INSERT', 'UPDATE', 'DELETE', 'LOCK') THEN role = 'collector' ELSE false END $$,
+	'tables and views are read by readers and written by collectors, row by row');
 SELECT * FROM finish();
 DROP EXTENSION fillfactor_advisor CASCADE;
-DROP OWNED BY regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_reader, regress_ff_monitor, regress_ff_collector;
-DROP ROLE regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_reader, regress_ff_monitor, regress_ff_collector;
+DROP OWNED BY regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_reader, regress_ff_monitor,
+	regress_ff_collector;
+DROP ROLE regress_ff_plain, regress_ff_owner, regress_ff_scan, regress_ff_reader, regress_ff_monitor,
+	regress_ff_collector;

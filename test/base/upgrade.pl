@@ -44,7 +44,8 @@ $node->command_ok([ 'pg_dump', '-f', $dump, '-d', $node->connstr('shop') ], 'it 
 # The next version
 # ---------------------------------------------------------------------------
 my $source = new_folder() . '/next';
-system("mkdir '$source' && tar -C '$top' -cf - --exclude=./tmp_check --exclude=./.git --exclude='*.o' . | tar -C '$source' -xf -") == 0
+my $tar = "tar -C '$top' -cf - --exclude=./tmp_check --exclude=./.git --exclude='*.o' .";
+system("mkdir '$source' && $tar | tar -C '$source' -xf -") == 0
   or die 'could not copy the source';
 
 # change(FILE, FROM, TO): in the source of the next version
@@ -57,17 +58,23 @@ sub change
 	append_to_file("$source/$file", $text);
 	return;
 }
-change($_, "default_version = '$this'", "default_version = '$next'") foreach 'fillfactor_advisor.control', 'hub/fillfactor_advisor_hub.control';
+change($_, "default_version = '$this'", "default_version = '$next'")
+	foreach 'fillfactor_advisor.control', 'hub/fillfactor_advisor_hub.control';
 # a counter: its type, and where its value comes from
 change('sql/collect/schema.sql', 'vacuums         bigint           -- vacuums, manual and automatic',
-	"vacuums         bigint,          -- vacuums, manual and automatic\n    rows_returned   bigint           -- rows that scans returned");
+	"vacuums         bigint,          -- vacuums, manual and automatic\n    rows_returned   bigint           " .
+	"-- rows that scans returned");
 change('src/collect/counters.c', '{"vacuums",', "{\"rows_returned\", entry.tuples_returned},\n\t\t{\"vacuums\",");
 # a page metric: its column, and how it is computed
-change('sql/sample/schema.sql', 'update_ages          real[]      -- updated rows by transactions since their newest version, same bins',
-	"update_ages          real[],     -- updated rows by transactions since their newest version, same bins\n    inserted_rows        double precision -- live rows that were never updated");
-change('src/sample/heap.c', '{"update_ages", FF_POWERS, FF_UPDATE_AGES}', "{\"update_ages\", FF_POWERS, FF_UPDATE_AGES},\n\t{\"inserted_rows\", FF_TOTAL, FF_HEAP_INSERTED_ROWS}");
+change('sql/sample/schema.sql',
+	'update_ages          real[]      -- updated rows by transactions since their newest version, same bins',
+	"update_ages          real[],     -- updated rows by transactions since their newest version, same " .
+	"bins\n    inserted_rows        double precision -- live rows that were never updated");
+change('src/sample/heap.c', '{"update_ages", FF_POWERS, FF_UPDATE_AGES}',
+	"{\"update_ages\", FF_POWERS, FF_UPDATE_AGES},\n\t{\"inserted_rows\", FF_TOTAL, FF_HEAP_INSERTED_ROWS}");
 # an argument
-change('sql/report/history.sql', 'ff_history(relation regclass, bucket interval DEFAULT NULL)', 'ff_history(relation regclass, bucket interval DEFAULT NULL, most integer DEFAULT 40)');
+change('sql/report/history.sql', 'ff_history(relation regclass, bucket interval DEFAULT NULL)',
+	'ff_history(relation regclass, bucket interval DEFAULT NULL, most integer DEFAULT 40)');
 change('sql/report/history.sql', 'ff_history(regclass, interval)', 'ff_history(regclass, interval, integer)');
 append_to_file("$source/sql/updates/$this--$next.sql", q(
 -- What changed since the last release in tables and types, and functions that got other arguments.
@@ -75,7 +82,10 @@ ALTER TYPE ff_internal.counters ADD ATTRIBUTE rows_returned bigint;
 ALTER TABLE ff_internal.relation ADD COLUMN rows_returned bigint;
 ALTER TABLE ff_internal.counter_interval ADD COLUMN rows_returned bigint;
 ALTER TABLE ff_internal.counter_interval DROP CONSTRAINT counter_interval_check1;
-DO $$ BEGIN EXECUTE format('ALTER TABLE ff_internal.counter_interval ADD CHECK (least(%s) >= 0)', ff_internal.counter_columns()); END $$;
+DO $$ BEGIN
+    EXECUTE format('ALTER TABLE ff_internal.counter_interval ADD CHECK (least(%s) >= 0)',
+                   ff_internal.counter_columns());
+END $$;
 COMMENT ON COLUMN ff_internal.counters.rows_returned IS 'rows that scans returned';
 COMMENT ON COLUMN ff_internal.relation.rows_returned IS 'rows that scans returned';
 COMMENT ON COLUMN ff_internal.counter_interval.rows_returned IS 'rows that scans returned';
@@ -88,19 +98,25 @@ build_extension($config, $source);
 # ---------------------------------------------------------------------------
 # Upgraded, fresh and restored
 # ---------------------------------------------------------------------------
-sub catalog { return (run_command([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($_[0]), '-f', "$top/test/queries/catalog.sql" ]))[0]; }
+sub catalog
+{
+	return (run_command([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($_[0]), '-f',
+		"$top/test/queries/catalog.sql" ]))[0];
+}
 
 $node->restart;
 shop('ALTER EXTENSION fillfactor_advisor UPDATE');
 if ($hub)
 {
 	my (undef, undef, $said) = $node->psql('shop', 'SELECT * FROM ff_fleet');
-	like($said, qr/has version $next, fillfactor_advisor_hub version $this/, 'a hub of the last version says what to do');
+	like($said, qr/has version $next, fillfactor_advisor_hub version $this/,
+		'a hub of the last version says what to do');
 	shop('ALTER EXTENSION fillfactor_advisor_hub UPDATE');
 	is(shop('SELECT count(*) FROM ff_fleet'), 0, 'then it works');
 }
 $node->safe_psql('postgres', 'CREATE DATABASE fresh');
-shop('CREATE EXTENSION fillfactor_advisor' . ($hub ? '; CREATE EXTENSION fillfactor_advisor_hub CASCADE' : ''), 'fresh');
+shop('CREATE EXTENSION fillfactor_advisor' . ($hub ? '; CREATE EXTENSION fillfactor_advisor_hub CASCADE' : ''),
+	'fresh');
 # what was granted to a role is no object of the extension
 my ($upgraded, $fresh) = map { catalog($_) =~ s/ ?upgrade_collector=\w+\/\w+//gr } 'shop', 'fresh';
 cmp_ok(length($fresh), '>', 100000, 'the catalog was read');
@@ -118,15 +134,20 @@ foreach (1, 2)
 	shop('UPDATE t SET v = v + 1; SELECT count(*) FROM t; SELECT pg_stat_force_next_flush()');
 	shop('SET ROLE upgrade_collector; CALL ff_collect()');
 }
-like(shop('SELECT updated, rows_returned > 0 FROM ff_internal.counter_interval ORDER BY ended_at DESC LIMIT 1'), qr/^1000\|t$/, 'a collector goes on, and counts what is new');
-is(shop('SELECT inserted_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1'), 0, 'a sample has what is new');
+like(shop('SELECT updated, rows_returned > 0 FROM ff_internal.counter_interval ORDER BY ended_at DESC LIMIT 1'),
+	qr/^1000\|t$/, 'a collector goes on, and counts what is new');
+is(shop('SELECT inserted_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1'), 0,
+	'a sample has what is new');
 cmp_ok(shop(q(SELECT count(*) FROM ff_history('t', most => 10))), '>', 0, 'a function has its new argument');
 
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
-$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump ], 'a dump of the last version can be restored');
-is(shop(q(SELECT extversion FROM pg_extension WHERE extname = 'fillfactor_advisor'), 'restored'), $next, 'it has the next version');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump ],
+	'a dump of the last version can be restored');
+is(shop(q(SELECT extversion FROM pg_extension WHERE extname = 'fillfactor_advisor'), 'restored'), $next,
+	'it has the next version');
 is(shop($history, 'restored'), $before, 'and the history');
 shop('CALL ff_collect()', 'restored');
-is(shop('SELECT count(*) FROM mine', 'restored'), shop('SELECT count(*) FROM ff_advice', 'restored'), 'and what users made');
+is(shop('SELECT count(*) FROM mine', 'restored'), shop('SELECT count(*) FROM ff_advice', 'restored'),
+	'and what users made');
 $node->stop;
 done_testing();

@@ -12,7 +12,11 @@ $node->append_conf('postgresql.conf', "autovacuum = off\nfillfactor_advisor.snap
 $node->start;
 
 sub value { return $node->safe_psql('postgres', $_[0]); }
-sub collect { my ($status, $out, $err) = $node->psql('postgres', 'CALL ff_collect()'); return $status == 0 ? $err : "status $status: $err"; }
+sub collect
+{
+	my ($status, $out, $err) = $node->psql('postgres', 'CALL ff_collect()');
+	return $status == 0 ? $err : "status $status: $err";
+}
 
 my $place = PostgreSQL::Test::Utils::tempdir_short();
 value("CREATE TABLESPACE away LOCATION '$place'");
@@ -33,10 +37,16 @@ value(q{
 # A folder that may not be entered: EACCES, not ENOENT.
 chmod 0, $place or die;
 unlike(collect(), qr/^status/, 'unreadable tablespace: the collection ends well');
-my $problems = q{SELECT string_agg(relname || ' ' || p.sqlstate, ', ' ORDER BY relname) FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id)};
-is(value($problems), 'gone 42501, half 58030', 'unreadable tablespace: its table, and the one with an index there, have a problem row');
-is(value(q{SELECT count(*) FROM ff_internal.counter_interval i JOIN ff_internal.relation USING (rel_id) WHERE relname IN ('here', 'half', 'gone') AND i.updated = 1000}), 3, 'unreadable tablespace: the counters of all are stored');
-is(value(q{SELECT string_agg(relation || ' ' || (size_bytes IS NULL), ', ' ORDER BY relation::text) FROM ff_advise()}), 'gone true, half false, here false', 'unreadable tablespace: every table has advice');
+my $problems = q{SELECT string_agg(relname || ' ' || p.sqlstate, ', ' ORDER BY relname)
+	FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id)};
+is(value($problems), 'gone 42501, half 58030',
+	'unreadable tablespace: its table, and the one with an index there, have a problem row');
+is(value(q{SELECT count(*) FROM ff_internal.counter_interval i
+	JOIN ff_internal.relation USING (rel_id)
+	WHERE relname IN ('here', 'half', 'gone') AND i.updated = 1000}),
+	3, 'unreadable tablespace: the counters of all are stored');
+is(value(q{SELECT string_agg(relation || ' ' || (size_bytes IS NULL), ', ' ORDER BY relation::text) FROM ff_advise()}),
+	'gone true, half false, here false', 'unreadable tablespace: every table has advice');
 chmod 0700, $place or die;
 value('UPDATE half SET v = 2; UPDATE gone SET v = 2');
 is(collect(), '', 'readable again: the collection ends well');
@@ -54,19 +64,23 @@ is(value($definition), '{"CREATE INDEX half_id ON public.half USING btree (id)"}
 $session->query_safe("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 'hidden' || 4711 FROM here LIMIT 1");
 value('SELECT pg_current_xact_id()');
 is(collect(), '', 'a snapshot is held: the collection ends well');
-is(value(q{SELECT string_agg(doing, ', ') FROM ff_internal.horizon_history WHERE kind = 'idle in transaction'}), 'SELECT', 'without pg_stat_statements, only the first word of a statement is kept');
-is(value(q{SELECT count(*) FROM ff_horizon() WHERE doing ~ 'hidden|4711'}), 0, 'ff_horizon() does not show the literals either');
+is(value(q{SELECT string_agg(doing, ', ') FROM ff_internal.horizon_history WHERE kind = 'idle in transaction'}),
+	'SELECT', 'without pg_stat_statements, only the first word of a statement is kept');
+is(value(q{SELECT count(*) FROM ff_horizon() WHERE doing ~ 'hidden|4711'}), 0,
+	'ff_horizon() does not show the literals either');
 $session->quit;
 SKIP:
 {
-	skip 'pg_stat_statements is not here', 2 if value(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'}) eq '0';
+	skip 'pg_stat_statements is not here', 2
+		if value(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'}) eq '0';
 	value('DELETE FROM ff_internal.horizon_history');
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\ncompute_query_id = on");
 	$node->restart;
 	value('CREATE EXTENSION pg_stat_statements');
 	my $held = q{SELECT v, 'hidden' || 4711 FROM here WHERE id = 4712};
 	value($held);
-	foreach my $one ([ $held, q{SELECT v, $1 || $2 FROM here WHERE id = $3} ], [ q{DECLARE c CURSOR FOR SELECT 4711 FROM here WHERE 'hidden' > ''}, undef ])
+	foreach my $one ([ $held, q{SELECT v, $1 || $2 FROM here WHERE id = $3} ],
+		[ q{DECLARE c CURSOR FOR SELECT 4711 FROM here WHERE 'hidden' > ''}, undef ])
 	{
 		my ($statement, $shown) = @$one;
 		$session = $node->background_psql('postgres');
@@ -74,9 +88,13 @@ SKIP:
 		$session->query_safe($statement);
 		value('SELECT pg_current_xact_id()');
 		collect();
-		my $doing = value(q{SELECT doing FROM ff_internal.horizon_history WHERE kind = 'idle in transaction' ORDER BY last_seen_at DESC LIMIT 1});
+		my $doing = value(q{SELECT doing FROM ff_internal.horizon_history
+			WHERE kind = 'idle in transaction' ORDER BY last_seen_at DESC LIMIT 1});
 		if   (defined $shown) { is($doing, $shown, 'with pg_stat_statements, its text with parameters is kept'); }
-		else                  { like($doing, qr/^DECLARE(?!.*(hidden|4711))/, 'a utility statement is kept without its constants'); }
+		else
+		{
+			like($doing, qr/^DECLARE(?!.*(hidden|4711))/, 'a utility statement is kept without its constants');
+		}
 		$session->quit;
 	}
 }
@@ -87,15 +105,21 @@ value(q{
 	CALL ff_collect();
 	UPDATE ff_internal.epoch SET system_identifier = 1;
 	UPDATE ff_internal.relation SET system_identifier = 1});
-is(value(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'fillfactor'}), 1, 'a change is in the history of another cluster');
+is(value(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'fillfactor'}), 1,
+	'a change is in the history of another cluster');
 is(value(q{SELECT count(*) FROM ff_verify() WHERE change <> ''}), 0, 'ff_verify() shows it of no table here');
-is(value(q{SELECT string_agg(note, '') FROM ff_verify('here')}), 'not collected yet: run CALL ff_collect() or ff_schedule()', 'ff_verify() of a table says that it was not collected yet');
-is(value(q{SELECT ff_internal.undo_change(change_id) FROM ff_internal.change WHERE kind = 'fillfactor'}), '', 'it is not undone on a table of this cluster');
-is(value(q{SELECT string_agg(event, '') FROM ff_history('here')}), 'not collected yet: run CALL ff_collect() or ff_schedule()', 'ff_history() says the same');
+is(value(q{SELECT string_agg(note, '') FROM ff_verify('here')}),
+	'not collected yet: run CALL ff_collect() or ff_schedule()',
+	'ff_verify() of a table says that it was not collected yet');
+is(value(q{SELECT ff_internal.undo_change(change_id) FROM ff_internal.change WHERE kind = 'fillfactor'}), '',
+	'it is not undone on a table of this cluster');
+is(value(q{SELECT string_agg(event, '') FROM ff_history('here')}),
+	'not collected yet: run CALL ff_collect() or ff_schedule()', 'ff_history() says the same');
 is(value('SELECT count(*) FROM ff_metrics'), 0, 'ff_metrics has no row');
 is(value('SELECT count(*) FROM ff_internal.table_proposals()'), 0, 'no option of a table is proposed');
 is(collect(), '', 'a collection matches the tables');
-is(value(q{SELECT count(*) FROM ff_verify('here') WHERE change = 'fillfactor 100 -> 50'}) > 0 ? 'shown' : 'lost', 'shown', 'then the change is shown of its table');
+is(value(q{SELECT count(*) FROM ff_verify('here') WHERE change = 'fillfactor 100 -> 50'}) > 0 ? 'shown' : 'lost',
+	'shown', 'then the change is shown of its table');
 
 $node->stop;
 done_testing();

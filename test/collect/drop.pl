@@ -5,34 +5,48 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../perl";
-use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Beside qw(psql_beside hold close_gate);
-use Test::More tests => 63;
+use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('drop');
 $node->init;
 $node->append_conf('postgresql.conf', "autovacuum = off\nmax_worker_processes = 20\nfillfactor_advisor.fits = 2\n");
 my $cron = -e $node->config_data('--pkglibdir') . '/pg_cron.so';
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_cron'\ncron.database_name = 'postgres'\ncron.use_background_workers = on\n") if $cron;
+$node->append_conf('postgresql.conf',
+	"shared_preload_libraries = 'pg_cron'\ncron.database_name = 'postgres'\ncron.use_background_workers = on\n")
+	if $cron;
 $node->start;
 
 sub value { my ($sql, $database) = @_; return $node->safe_psql($database // 'postgres', $sql); }
-sub wait_until { my ($sql, $database) = @_; $node->poll_query_until($database // 'postgres', $sql) or die "never: $sql"; return; }
+sub wait_until
+{
+	my ($sql, $database) = @_;
+	$node->poll_query_until($database // 'postgres', $sql) or die "never: $sql";
+	return;
+}
 sub begin { return psql_beside($node, @_); }
 sub end { return $_[0]->outcome; }
-sub collection { my ($what, $database) = @_; return value("SELECT $what FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1", $database); }
+sub collection
+{
+	my ($what, $database) = @_;
+	return value("SELECT $what FROM ff_internal.collection ORDER BY collection_id DESC LIMIT 1", $database);
+}
 # somebody waits for the extension, which the collection at hand has
-my $awaited = q(SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+my $awaited = q(SELECT EXISTS (SELECT FROM pg_locks l
+	JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
 	WHERE l.locktype = 'object' AND l.classid = 'pg_extension'::regclass AND NOT l.granted));
 # on a machine that is slow at dropping, the collection does not wait until the end of it
-my $dropped = qr/42704: extension "fillfactor_advisor" was dropped by another session|55P03: extension "fillfactor_advisor" is being dropped by another session/;
+my $extension = 'extension "fillfactor_advisor"';
+my $dropped = qr/(?:42704: $extension was|55P03: $extension is being) dropped by another session/;
 sub tables
 {
 	my ($database, $n) = @_;
 	value("CREATE DATABASE $database");
-	value("CREATE EXTENSION fillfactor_advisor; SELECT format('CREATE TABLE t%s AS SELECT 1 AS id', i) FROM generate_series(1, $n) i \\gexec", $database);
+	value("CREATE EXTENSION fillfactor_advisor;
+		SELECT format('CREATE TABLE t%s AS SELECT 1 AS id', i) FROM generate_series(1, $n) i \\gexec",
+		$database);
 	return;
 }
 
@@ -45,8 +59,10 @@ if ($cron)
 	tables('gone', 1);
 	tables('busy', 20);
 	value('CREATE EXTENSION pg_cron');
-	my $seconds = value(q(SELECT regexp_match(extversion, '(\d+)\.(\d+)')::int[] >= '{1,5}' FROM pg_extension WHERE extname = 'pg_cron')) eq 't';
-	my @schedule = map { value("SELECT ff_schedule('" . ($seconds ? '1 second' : '* * * * *') . "')", $_) } qw(gone busy);
+	my $seconds = value(q(SELECT regexp_match(extversion, '(\d+)\.(\d+)')::int[] >= '{1,5}'
+		FROM pg_extension WHERE extname = 'pg_cron')) eq 't';
+	my @schedule = map { value("SELECT ff_schedule('" . ($seconds ? '1 second' : '* * * * *') . "')",
+		$_) } qw(gone busy);
 	# first this: no job is to begin before it
 	value('DROP EXTENSION fillfactor_advisor', 'gone');
 	$held_job = close_gate($node, 'busy', 'page_sample', 'INSERT', 2);
@@ -58,17 +74,28 @@ if ($cron)
 # ---------------------------------------------------------------------------
 value('CREATE DATABASE race');
 value(q(SELECT format('CREATE TABLE s%s AS SELECT 1 AS id', i) FROM generate_series(1, 20) i \gexec), 'race');
-# the statement at which it is held, and whether there is a step to come
-my @places = (
-	[ 'relation', 'INSERT', 1, 'more' ],
-	[ 'collection', 'INSERT', 1, 'more' ],
-	[ 'page_sample', 'INSERT', 1, 'more' ],
-	[ 'page_sample', 'INSERT', 20, 'more' ],
-	[ 'collection', 'UPDATE', 1, '' ],
-	[ 'change', 'DELETE', 1, '' ]);
+# the first statement of each transaction of a collection that writes the history; triggers say it
+value(q(CREATE EXTENSION fillfactor_advisor;
+	CREATE TABLE written (xid xid8 PRIMARY KEY, place text);
+	CREATE FUNCTION is_written() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN
+		INSERT INTO public.written VALUES (pg_current_xact_id(), TG_TABLE_NAME || ' ' || TG_OP) ON CONFLICT DO NOTHING;
+		RETURN NULL;
+	END $$;
+	SELECT format('CREATE TRIGGER %s BEFORE %s ON %s EXECUTE FUNCTION is_written()', lower(op), op, oid::regclass)
+	  FROM pg_class, unnest('{INSERT,UPDATE,DELETE}'::text[]) op
+	 WHERE relnamespace = 'ff_internal'::regnamespace AND relkind = 'r' \gexec
+	CALL ff_collect()), 'race');
+my @places = split /\n/, value('SELECT concat(place, $$ $$, row_number() OVER (PARTITION BY place ORDER BY xid))
+	FROM written ORDER BY xid', 'race');
+note join ', ', @places;
+# of the tables that it samples, the first and the last
+@places = grep { !/^page_sample INSERT/ || / (?:1|20)$/ } @places;
+cmp_ok(scalar @places, '>=', 8, 'a collection has several steps');
+value('DROP EXTENSION fillfactor_advisor CASCADE; DROP TABLE written; DROP FUNCTION is_written()', 'race');
 foreach my $place (@places)
 {
-	my ($table, $op, $nth, $more) = @$place;
+	my ($table, $op, $nth) = split / /, $place;
 	my $name = "dropped at $op of ff_internal.$table ($nth)";
 	value('CREATE EXTENSION fillfactor_advisor', 'race');
 	my $gate = close_gate($node, 'race', $table, $op, $nth);
@@ -78,27 +105,34 @@ foreach my $place (@places)
 	wait_until($awaited, 'race');
 	$gate->release;
 	is(end($dropper), '', "$name: done");
-	my $said = end($collector);
-	like($said, $more ? $dropped : qr/^(?:$dropped)?$/, "$name: the collection is told");
-	is(value('SELECT last_value FROM gate_passed', 'race'), $nth, "$name: and came no further");
+	like(end($collector), $dropped, "$name: the collection is told");
+	is(value('SELECT last_value FROM gate_passed', 'race'), $nth, "$name: and came no further")
+		if $table eq 'page_sample';
 	value('DROP SEQUENCE gate_passed; DROP FUNCTION gate', 'race');
 }
-my (%collector, %dropper);
-foreach my $try (0 .. 7)
+# begun while the extension is being dropped, which is then committed or rolled back; and begun afterwards
+foreach my $ending ('ROLLBACK', 'COMMIT')
 {
-	value('CREATE EXTENSION fillfactor_advisor', 'race');
+	value('CREATE EXTENSION IF NOT EXISTS fillfactor_advisor', 'race');
+	my $held = hold($node, 'race', 1);
+	my $dropper = begin('race', 'BEGIN', 'DROP EXTENSION fillfactor_advisor', 'SELECT pg_advisory_xact_lock(1)',
+		$ending);
+	$held->reached;
 	my $collector = begin('race', 'CALL ff_collect()');
-	sleep 0.05 * $try;
-	my $dropper = begin('race', 'DROP EXTENSION fillfactor_advisor');
-	$dropper{ end($dropper) }++;
-	my $what = end($collector);
-	$collector{ $what =~ $dropped ? 'dropped' : $what =~ /^42883: procedure ff_collect\(\) does not exist/ ? 'not there' : $what }++;
+	wait_until(q(SELECT count(*) = 1 FROM pg_stat_activity
+		WHERE datname = 'race' AND query ~ 'ff_collect' AND wait_event_type IS NOT NULL AND pid <> pg_backend_pid()),
+		'race');
+	$held->release;
+	is(end($dropper), '', "a drop that ends with $ending does not wait for a collection that begins");
+	my $said = end($collector);
+	like($said, $ending eq 'COMMIT' ? $dropped : qr/^(?:55P03: .* is being dropped by another session)?$/,
+		"begun before $ending of a drop: the collection waits for it for a moment");
 }
-note "collector: $_: $collector{$_}" foreach sort keys %collector;
-is(join(', ', map { "$_: $dropper{$_}" } sort keys %dropper), ': 8', 'DROP EXTENSION always succeeds');
-is(join("\n", grep { $_ ne '' && $_ ne 'dropped' && $_ ne 'not there' } sort keys %collector), '', 'each collection succeeds, fails because the extension is gone, or cannot begin');
+like(end(begin('race', 'CALL ff_collect()')), qr/^42883: procedure ff_collect\(\) does not exist/,
+	'begun after a drop: there is no such procedure');
 is(value(q(SELECT count(*) FROM pg_proc WHERE proname ~ '^ff_'), 'race'), 0, 'nothing of the extension is left');
-is(value(q(SELECT count(*) FROM pg_namespace WHERE nspname ~ '^ff_'), 'race'), 0, 'a dropped extension leaves no schema');
+is(value(q(SELECT count(*) FROM pg_namespace WHERE nspname ~ '^ff_'), 'race'), 0,
+	'a dropped extension leaves no schema');
 
 # ---------------------------------------------------------------------------
 # While a table is sampled
@@ -109,7 +143,10 @@ sub collection_held
 {
 	my ($schema) = @_;
 	$schema //= 'public';
-	value("CREATE SCHEMA IF NOT EXISTS $schema; CREATE EXTENSION IF NOT EXISTS fillfactor_advisor SCHEMA $schema; UPDATE ff_internal.relation SET sampled_at = NULL", 'slow');
+	value("CREATE SCHEMA IF NOT EXISTS $schema;
+		CREATE EXTENSION IF NOT EXISTS fillfactor_advisor SCHEMA $schema;
+		UPDATE ff_internal.relation SET sampled_at = NULL",
+		'slow');
 	my $gate = close_gate($node, 'slow', 'page_sample', 'INSERT', 2);
 	my $collector = begin('slow', "CALL $schema.ff_collect()");
 	$gate->reached;
@@ -130,36 +167,47 @@ foreach my $statement ('DROP EXTENSION fillfactor_advisor', 'DROP SCHEMA own CAS
 	my ($collector, $dropper) = collection_met_by([ 'slow', $statement ], $statement =~ /(own)/ ? $1 : undef);
 	is(end($dropper), '', "$statement: done");
 	like(end($collector), $dropped, "$statement: the collection ends with a clear error");
-	is(value('SELECT last_value FROM gate_passed', 'slow'), 2, "$statement: after the table at hand, not when the collection would end");
+	is(value('SELECT last_value FROM gate_passed', 'slow'), 2,
+		"$statement: after the table at hand, not when the collection would end");
 	# It hints at the job that may be left
-	like($collector->{err}, qr/^HINT:  If a job of pg_cron is left, remove it where pg_cron is: SELECT cron\.unschedule\(jobid\) FROM cron\.job WHERE database = 'slow' AND command LIKE '%ff_internal\.collect\(\)%';$/m,
+	my $remove = q(SELECT cron.unschedule(jobid) FROM cron.job
+		WHERE database = 'slow' AND command LIKE '%ff_internal.collect()%';) =~ s/\n\t*/ /r;
+	like($collector->{err}, qr/^HINT:  If a job of pg_cron is left, remove it where pg_cron is: \Q$remove\E$/m,
 		"$statement: and says how to remove a job");
 }
 
 # Rolled back at once: the collection goes on. It gives a drop two seconds, which some machines need for what
 # comes behind its lock; that lock is what this takes, too.
 value('CREATE FUNCTION of_the_user() RETURNS int LANGUAGE sql RETURN 1', 'slow');
-my ($collector, $dropper) = collection_met_by([ 'slow', 'BEGIN; ALTER FUNCTION of_the_user() DEPENDS ON EXTENSION fillfactor_advisor; ROLLBACK' ]);
+my ($collector, $dropper) = collection_met_by([ 'slow',
+	'BEGIN; ALTER FUNCTION of_the_user() DEPENDS ON EXTENSION fillfactor_advisor; ROLLBACK' ]);
 is(end($dropper), '', 'what took the lock of a drop is rolled back');
 is(end($collector), '', 'lets the collection go on');
 is(collection('sampled', 'slow'), 10, 'to its end');
 
 # Not ended for long: the collection ends, and does not wait
 my $held = hold($node, 'slow', 1);
-($collector, $dropper) = collection_met_by([ 'slow', 'BEGIN; DROP EXTENSION fillfactor_advisor; SELECT pg_advisory_xact_lock(1); ROLLBACK' ]);
+($collector, $dropper) = collection_met_by([ 'slow',
+	'BEGIN; DROP EXTENSION fillfactor_advisor; SELECT pg_advisory_xact_lock(1); ROLLBACK' ]);
 my $done = value('SELECT last_value FROM gate_passed', 'slow');
-is(end($collector), '55P03: extension "fillfactor_advisor" is being dropped by another session', 'a drop that goes on and on ends it');
+is(end($collector), '55P03: extension "fillfactor_advisor" is being dropped by another session',
+	'a drop that goes on and on ends it');
 ok($held->reached, 'while it goes on');
 $held->release;
 end($dropper);
-is(value('SELECT count(*) FROM ff_internal.relation WHERE sampled_at >= (SELECT max(began_at) FROM ff_internal.collection)', 'slow'), 2, 'rolled back in the end: what was done is kept');
+is(value('SELECT count(*) FROM ff_internal.relation
+	WHERE sampled_at >= (SELECT max(began_at) FROM ff_internal.collection)',
+	'slow'),
+	2, 'rolled back in the end: what was done is kept');
 is(end(begin('slow', 'CALL ff_collect()')), '', 'after a rolled-back drop the next collection works');
 
 # Taken out of the extension
 value('ALTER EXTENSION fillfactor_advisor DROP PROCEDURE ff_collect()', 'slow');
 my $outside = begin('slow', 'CALL ff_collect()');
-is(end($outside), '55000: procedure ff_collect() belongs to no extension', 'ff_collect() fails clearly when it was taken out of the extension');
-like($outside->{err}, qr/^HINT:  .*ALTER EXTENSION fillfactor_advisor ADD PROCEDURE ff_collect\(\)/m, 'ff_collect() outside the extension: the hint has the remedy');
+is(end($outside), '55000: procedure ff_collect() belongs to no extension',
+	'ff_collect() fails clearly when it was taken out of the extension');
+like($outside->{err}, qr/^HINT:  .*ALTER EXTENSION fillfactor_advisor ADD PROCEDURE ff_collect\(\)/m,
+	'ff_collect() outside the extension: the hint has the remedy');
 value('ALTER EXTENSION fillfactor_advisor ADD PROCEDURE ff_collect()', 'slow');
 is(end(begin('slow', 'CALL ff_collect()')), '', 'ff_collect() works again after ALTER EXTENSION ADD');
 
@@ -185,11 +233,15 @@ is(collection('sampled', 'slow'), 10, 'all tables were sampled');
 my $command = value('SELECT ff_internal.job_command($$a job$$)', 'slow');
 my $collections = value('SELECT count(*) FROM ff_internal.collection', 'slow');
 is(end(begin('slow', $command)), '', 'the command of a job runs without an error');
-is(value("SELECT count(*) - $collections FROM ff_internal.collection WHERE ended_at IS NOT NULL", 'slow'), 1, 'the command of a job makes one collection');
+is(value("SELECT count(*) - $collections FROM ff_internal.collection WHERE ended_at IS NOT NULL", 'slow'), 1,
+	'the command of a job makes one collection');
 value('DROP EXTENSION fillfactor_advisor', 'slow');
 $drop = begin('slow', $command);
-is(end($drop), '42704: extension fillfactor_advisor is gone from this database, its job is left', 'the command of a job fails clearly without the extension');
-like($drop->{err}, qr/^HINT:  Remove the job where pg_cron is: SELECT cron\.unschedule\(jobid\) FROM cron\.job WHERE jobname = 'a job' AND database = 'slow';$/m, 'a job without its extension: the hint says how to remove it');
+is(end($drop), '42704: extension fillfactor_advisor is gone from this database, its job is left',
+	'the command of a job fails clearly without the extension');
+like($drop->{err},
+	qr/^HINT:  Remove the job .*: SELECT cron\.unschedule\(jobid\) .* WHERE jobname = 'a job' AND database = 'slow';$/m,
+	'a job without its extension: the hint says how to remove it');
 
 SKIP:
 {
@@ -197,26 +249,34 @@ SKIP:
 	# its launcher may miss a change of the jobs that comes while it reads them, until the next change
 	value('UPDATE cron.job SET active = active');
 	ok($held_job->reached, 'a job is at work');
-	is(value('SELECT count(*) FROM ff_internal.page_sample', 'busy'), 1, 'what it has sampled can be seen while it runs: it commits as it goes');
+	is(value('SELECT count(*) FROM ff_internal.page_sample', 'busy'), 1,
+		'what it has sampled can be seen while it runs: it commits as it goes');
 	my $dropper = begin('busy', 'DROP EXTENSION fillfactor_advisor');
 	wait_until($awaited, 'busy');
 	$held_job->release;
 	is(end($dropper), '', 'dropped while the job runs');
-	my $details = q(SELECT return_message FROM cron.job_run_details WHERE database = '%s' AND status = 'failed' ORDER BY runid LIMIT 1);
+	my $details = q(SELECT return_message FROM cron.job_run_details
+		WHERE database = '%s' AND status = 'failed' ORDER BY runid LIMIT 1);
 	foreach my $database ('gone', 'busy')
 	{
 		wait_until('SELECT EXISTS (' . sprintf($details, $database) . ')');
 	}
-	like(value(sprintf $details, 'busy'), qr/extension "fillfactor_advisor" (?:was|is being) dropped by another session.*cron\.unschedule/s, 'the job failed with a clear error');
-	like(value(sprintf $details, 'gone'), qr/extension fillfactor_advisor is gone from this database, its job is left/, 'so did the one that began later');
+	like(value(sprintf $details, 'busy'),
+		qr/extension "fillfactor_advisor" (?:was|is being) dropped by another session.*cron\.unschedule/s,
+		'the job failed with a clear error');
+	like(value(sprintf $details, 'gone'), qr/extension fillfactor_advisor is gone from this database, its job is left/,
+		'so did the one that began later');
 	my ($remove) = value(sprintf $details, 'gone') =~ /(SELECT cron\.unschedule\(.*?;)/;
 	is(value($remove), 't', 'the statement of its hint');
 	is(value(q(SELECT count(*) FROM cron.job WHERE database = 'gone')), 0, 'removes the job');
 	my ($remove_dropped) = value(sprintf $details, 'busy') =~ /(SELECT cron\.unschedule\(.*?;)/;
-	is(value($remove_dropped) . value(q(SELECT count(*) FROM cron.job)), 't0', 'the other job can be removed with its statement, too');
+	is(value($remove_dropped) . value(q(SELECT count(*) FROM cron.job)), 't0',
+		'the other job can be removed with its statement, too');
 }
 
-unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile), qr/deadlock detected|XX000|cache lookup failed|PANIC|TRAP|terminated by signal|WARNING: .*(leak|own)/, 'no deadlock, nothing internal, no leak in the log');
+unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile),
+	qr/deadlock detected|XX000|cache lookup failed|PANIC|TRAP|terminated by signal|WARNING: .*(leak|own)/,
+	'no deadlock, nothing internal, no leak in the log');
 # ---------------------------------------------------------------------------
 # Beside a reader, which takes the tables' locks in another order: no more than an error for one of the two
 # ---------------------------------------------------------------------------
@@ -226,17 +286,22 @@ foreach my $table (qw(ff_internal.epoch ff_internal.fit))
 	my $advice = $node->background_psql('slow', on_error_stop => 0);
 	$advice->query_safe("BEGIN; SELECT FROM $table LIMIT 0");
 	my $drop = begin('slow', 'DROP EXTENSION fillfactor_advisor');
-	wait_until(q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock' AND NOT granted)), 'slow');
+	wait_until(q(SELECT EXISTS (SELECT FROM pg_locks
+		WHERE locktype = 'relation' AND mode = 'AccessExclusiveLock' AND NOT granted)),
+		'slow');
 	my $rows = $advice->query("SELECT count(*) FROM ff_advise(); \\echo :SQLSTATE");
 	$advice->query('COMMIT');
 	my $outcome = end($drop);
 	$outcome =~ s/:.*//;
 	$rows =~ s/.*\n//s;
-	like("$rows $outcome", qr/^(?:00000 (?:40P01)?|40P01 )$/, "advice and DROP EXTENSION (the reader has $table already): one of the two goes on ($rows $outcome)");
-	is(end(begin('slow', 'DROP EXTENSION IF EXISTS fillfactor_advisor')), '', 'the other one works when it is tried again');
+	like("$rows $outcome", qr/^(?:00000 (?:40P01)?|40P01 )$/,
+		"advice and DROP EXTENSION (the reader has $table already): one of the two goes on ($rows $outcome)");
+	is(end(begin('slow', 'DROP EXTENSION IF EXISTS fillfactor_advisor')), '',
+		'the other one works when it is tried again');
 	value('CREATE EXTENSION fillfactor_advisor', 'slow');
 	like(value('SELECT count(*) FROM ff_advise()', 'slow'), qr/^1\d$/, 'nothing of it is left broken');
 	eval { $advice->quit };
 }
 $block->quit;
 $node->stop;
+done_testing();

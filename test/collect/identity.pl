@@ -24,10 +24,17 @@ sub collect { value('CALL ff_collect()'); return; }
 sub work { value("$_[0]; SELECT pg_stat_force_next_flush()"); return; }
 
 # The open history of a table: rel_id, or nothing
-sub history { return value("SELECT rel_id FROM ff_internal.relation WHERE closed_at IS NULL AND relid = '$_[0]'::regclass"); }
+sub history
+{
+	return value("SELECT rel_id FROM ff_internal.relation WHERE closed_at IS NULL AND relid = '$_[0]'::regclass");
+}
 
 # updates that a history knows of, and in how many intervals the file changed
-sub known { return value("SELECT coalesce(sum(updated), 0) || ' ' || count(*) FILTER (WHERE rewritten) FROM ff_internal.counter_interval WHERE rel_id = $_[0]"); }
+sub known
+{
+	return value("SELECT coalesce(sum(updated), 0) || ' ' || count(*) FILTER (WHERE rewritten)
+		FROM ff_internal.counter_interval WHERE rel_id = $_[0]");
+}
 
 value(q(
 	CREATE EXTENSION fillfactor_advisor;
@@ -49,7 +56,8 @@ work('ALTER TABLE renamed SET SCHEMA archive; UPDATE archive.renamed SET v = 3 W
 collect();
 is(history('archive.renamed'), $id, 'SET SCHEMA: history follows');
 is(known($id), '35 0', 'SET SCHEMA: nothing is lost');
-is(value("SELECT nspname, relname FROM ff_internal.relation WHERE rel_id = $id"), 'archive|renamed', 'SET SCHEMA: the history has the new schema and name');
+is(value("SELECT nspname, relname FROM ff_internal.relation WHERE rel_id = $id"), 'archive|renamed',
+	'SET SCHEMA: the history has the new schema and name');
 work('ALTER TABLE archive.renamed SET SCHEMA public; ALTER TABLE renamed RENAME TO t');
 collect();
 
@@ -74,14 +82,17 @@ work('TRUNCATE t');
 collect();
 is(known($id), '40 3', 'TRUNCATE: noted');
 is(value("SELECT blocks FROM ff_sample('t')"), 0, 'TRUNCATE: an empty table can be sampled');
-work('INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g; ALTER TABLE t ALTER v TYPE bigint; UPDATE t SET v = 5 WHERE id <= 5');
+work('INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g;
+	ALTER TABLE t ALTER v TYPE bigint;
+	UPDATE t SET v = 5 WHERE id <= 5');
 collect();
 is(known($id), '45 4', 'rewriting ALTER TABLE: noted');
 is(history('t'), $id, 'rewriting ALTER TABLE: the table keeps its history');
 SKIP:
 {
 	my $repack = $node->config_data('--bindir') . '/pg_repack';
-	skip 'no pg_repack here', 2 unless -x $repack && value(q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'));
+	skip 'no pg_repack here', 2
+		unless -x $repack && value(q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_repack'));
 	value('CREATE EXTENSION pg_repack');
 	$node->command_ok([ $repack, '-t', 't', 'shop' ], 'pg_repack');
 	collect();
@@ -93,11 +104,15 @@ SKIP:
 my $doomed = history('doomed');
 work('INSERT INTO doomed SELECT * FROM t; UPDATE doomed SET v = 6');
 collect();
-work('DROP TABLE doomed; CREATE TABLE doomed (LIKE t); INSERT INTO doomed SELECT * FROM t; UPDATE doomed SET v = 7 WHERE id <= 7');
+work('DROP TABLE doomed;
+	CREATE TABLE doomed (LIKE t);
+	INSERT INTO doomed SELECT * FROM t;
+	UPDATE doomed SET v = 7 WHERE id <= 7');
 collect();
 isnt(history('doomed'), $doomed, 'dropped and made again under the same name: a new history');
 is(known(history('doomed')), '7 0', 'a table made again counts only what happened since');
-is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'the history of a dropped table is closed');
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't',
+	'the history of a dropped table is closed');
 is(known($doomed), '100 0', 'the history of a dropped table is kept');
 
 # another table under the same OID
@@ -113,16 +128,20 @@ work('CREATE TABLE doomed (LIKE t); INSERT INTO doomed SELECT * FROM t');
 is(value(q(SELECT 'doomed'::regclass::oid)), $oid, 'another table gets the OID and the name of one that was dropped');
 collect();
 isnt(history('doomed'), $doomed, 'a table that reuses an OID and a name gets a new history');
-is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't', 'OID reused: the history of the dropped table is closed');
+is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't',
+	'OID reused: the history of the dropped table is closed');
 
 # beyond 2^32 transactions an index made just now is not taken for one that was seen before
 $node->stop;
 $node->command_ok([ 'pg_resetwal', '-e', '1', '-D', $node->data_dir ], 'transaction ids begin anew');
 $node->start;
 value('CREATE INDEX doomed_young ON doomed (v)');
-is(value(q(SELECT ff_internal.scans_counted_since('doomed_young'::regclass))), '', 'no collection has seen a young index');
+is(value(q(SELECT ff_internal.scans_counted_since('doomed_young'::regclass))), '',
+	'no collection has seen a young index');
 collect();
-is(value(q(SELECT ff_internal.scans_counted_since('doomed_young'::regclass) = (SELECT max(began_at) FROM ff_internal.collection))), 't', 'the next collection has');
+is(value(q(SELECT ff_internal.scans_counted_since('doomed_young'::regclass) = (SELECT max(began_at)
+	FROM ff_internal.collection))),
+	't', 'the next collection has');
 
 # a new database: what must have come along, and what must not be mixed up
 value(q(ALTER DATABASE shop SET fillfactor_advisor.lookback = '9d'));
@@ -138,7 +157,10 @@ sub moved
 	is(value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval'), $before, "$how: history is kept");
 	is(value(q(SELECT ff_internal.setting('lookback'))), $window, "$how: $window s to look back");
 	my $epoch = value('SELECT max(epoch_id) FROM ff_internal.epoch');
-	is(value(q(SELECT reason FROM ff_advise('t'))), 'its history comes from another server or database: one collection is needed to take it up, run CALL ff_collect()', "$how: OIDs are not trusted before a collection");
+	is(value(q(SELECT reason FROM ff_advise('t'))),
+		'its history comes from another server or database: one collection is needed to take it up, run CALL ' .
+		'ff_collect()',
+		"$how: OIDs are not trusted before a collection");
 	work('UPDATE t SET v = 9 WHERE id <= 50');
 	collect();
 	is(history('t'), $id, "$how: a table is found by its name");
@@ -146,9 +168,16 @@ sub moved
 	cmp_ok(value('SELECT max(epoch_id) FROM ff_internal.epoch'), '>', $epoch, "$how: a new epoch");
 	work('UPDATE t SET v = 9 WHERE id <= 3');
 	collect();
-	is(value("SELECT sum(updated) FROM ff_internal.counter_interval WHERE rel_id = $id AND epoch_id = (SELECT max(epoch_id) FROM ff_internal.epoch)"), 3, "$how: then differences again");
-	is(value('SELECT count(*) FROM ff_internal.relation r WHERE closed_at IS NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.relid)'), 0, "$how: what is not there is closed");
-	is(value('SELECT count(*) FROM ff_internal.relation a JOIN ff_internal.relation b USING (relid) WHERE a.rel_id < b.rel_id AND a.closed_at IS NULL AND b.closed_at IS NULL'), 0, "$how: no table has two histories");
+	is(value("SELECT sum(updated) FROM ff_internal.counter_interval
+		WHERE rel_id = $id AND epoch_id = (SELECT max(epoch_id) FROM ff_internal.epoch)"),
+		3, "$how: then differences again");
+	is(value('SELECT count(*) FROM ff_internal.relation r
+		WHERE closed_at IS NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = r.relid)'),
+		0, "$how: what is not there is closed");
+	is(value('SELECT count(*) FROM ff_internal.relation a
+		JOIN ff_internal.relation b USING (relid)
+		WHERE a.rel_id < b.rel_id AND a.closed_at IS NULL AND b.closed_at IS NULL'),
+		0, "$how: no table has two histories");
 	return;
 }
 my $dir = PostgreSQL::Test::Utils::tempdir;
@@ -163,14 +192,16 @@ $database = 'restored';
 value('DROP TABLE doomed');
 # two clusters set up alike give out the same numbers
 $doomed = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname = 'doomed' AND closed_at IS NULL));
-value(q(UPDATE ff_internal.relation SET relid = 'later'::regclass, created_xid = (SELECT created_xid FROM ff_internal.user_table WHERE relid = 'later'::regclass)
+value(q(UPDATE ff_internal.relation SET relid = 'later'::regclass,
+	created_xid = (SELECT created_xid FROM ff_internal.user_table WHERE relid = 'later'::regclass)
 	WHERE relname = 'doomed' AND closed_at IS NULL));
 moved('pg_restore', 604800);
 is(value("SELECT closed_at IS NOT NULL FROM ff_internal.relation WHERE rel_id = $doomed"), 't',
 	'pg_restore: the history of a table that did not come along is closed');
 isnt(history('later'), $doomed, 'pg_restore: and not given to one whose numbers happen to be the same');
 $node->safe_psql('postgres', 'DROP DATABASE shop');
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres', '-f', "$dir/shop.sql" ], 'restored under its old name');
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres', '-f', "$dir/shop.sql" ],
+	'restored under its old name');
 $database = 'shop';
 moved('pg_dump -C', 777600);
 
@@ -200,7 +231,10 @@ sub install_into
 	my $source = new_folder();
 	chomp(my $extensions = `$config --sharedir`);
 	unlink glob("'$extensions/extension/fillfactor_advisor'*");
-	system("cd '$top' && cp -a Makefile *.control sql src hub rehearsal monitoring '$source' && find '$source/src' -name '*.o' -delete -o -name '*.bc' -delete") == 0
+	system(
+		"cd '$top' && cp -a Makefile *.control sql src hub rehearsal monitoring '$source' && find '$source/src' " .
+		"-name '*.o' -delete -o -name '*.bc' -delete")
+		== 0
 	  or die 'could not copy the source';
 	build_extension($config, $source);
 	return;
@@ -225,14 +259,20 @@ sub upgrade
 	$old->start;
 	$work->($old);
 	# some minor releases mark columns with an option that they need; releases without it refuse it
-	$old->safe_psql('postgres', q(UPDATE pg_attribute SET attoptions = nullif(ARRAY(SELECT o FROM unnest(attoptions) o WHERE o !~ '^pg_attver='), '{}') WHERE attoptions IS NOT NULL))
+	$old->safe_psql('postgres',
+		q(UPDATE pg_attribute SET attoptions = nullif(ARRAY(SELECT o
+			FROM unnest(attoptions) o WHERE o !~ '^pg_attver='),
+			'{}')
+			WHERE attoptions IS NOT NULL))
 	  if slurp_file($new->config_data('--bindir') . '/postgres') !~ /pg_attver/;
 	$old->stop;
-	my $done = PostgreSQL::Test::Utils::run_log([ 'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bindir, '-B', $new->config_data('--bindir'),
+	my $done = PostgreSQL::Test::Utils::run_log([ 'pg_upgrade', '--no-sync', '-d', $old->data_dir, '-D', $new->data_dir,
+		'-b', $bindir, '-B', $new->config_data('--bindir'),
 			'-s', $new->host, '-p', $old->port, '-P', $new->port ]);
 	if (!$done)
 	{
-		note substr(slurp_file($_), -2000) foreach glob("'" . $new->data_dir . "'/pg_upgrade_output.d/*/log/*dump_*.log");
+		note substr(slurp_file($_), -2000)
+			foreach glob("'" . $new->data_dir . "'/pg_upgrade_output.d/*/log/*dump_*.log");
 	}
 	return ($done, $old, $new);
 }

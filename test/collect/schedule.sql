@@ -21,49 +21,83 @@ CREATE EXTENSION IF NOT EXISTS pg_cron;
 SELECT is((ff_internal.cron()).state, 'here', 'pg_cron is found here');
 SELECT cron.schedule('someone else''s job', '0 0 1 1 *', 'SELECT 1') AS other_job \gset
 SELECT is(ff_unschedule(), '0 jobs removed', 'ff_unschedule() without a job removes none');
-SELECT matches(ff_schedule(), '^job \d+ runs CALL ff_internal\.collect\(\) in database ', 'ff_schedule() says which job it made');
+SELECT matches(ff_schedule(),
+	'^job \d+ runs CALL ff_internal\.collect\(\) in database .*Run ff_unschedule\(\) before DROP',
+	'ff_schedule() says which job it made');
 SELECT is(string_agg(format('%s|%s|%s|%s|%s', schedule, command, database, username, active), E'\n'),
-    format('*/5 * * * *|%s|%s|%s|t', ff_internal.job_command('fillfactor_advisor ' || current_database()), current_database(), current_user),
-    'the job has the default schedule, command, database and owner') FROM cron.job WHERE jobname = 'fillfactor_advisor ' || current_database();
+    format('*/5 * * * *|%s|%s|%s|t', ff_internal.job_command('fillfactor_advisor ' || current_database()),
+        current_database(), current_user),
+    'the job has the default schedule, command, database and owner') FROM cron.job
+    WHERE jobname = 'fillfactor_advisor ' || current_database();
 SELECT lives_ok($$SELECT ff_schedule('* * * * *')$$, 'ff_schedule() can be called again with another schedule');
-SELECT is(string_agg(schedule, ','), '* * * * *', 'a second call leaves one job with the new schedule') FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
-SELECT throws_ok($$SELECT ff_schedule('no such schedule')$$, NULL, 'invalid schedule: no such schedule', 'pg_cron''s own error is passed on');
+SELECT is(string_agg(schedule, ','), '* * * * *', 'a second call leaves one job with the new schedule')
+	FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
+SELECT throws_ok($$SELECT ff_schedule('no such schedule')$$, NULL, 'invalid schedule: no such schedule',
+	'pg_cron''s own error is passed on');
 -- a job of another role with the same name
 CREATE ROLE regress_ff_cron;
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
-    SELECT schedule, command, nodename, nodeport, database, 'regress_ff_cron', false, jobname FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
+    SELECT schedule, command, nodename, nodeport, database, 'regress_ff_cron', false, jobname
+        FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
 -- and a job with the same name in another database, which must stay
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
-    SELECT schedule, command, nodename, nodeport, 'template1', 'regress_ff_other', false, jobname FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%' AND active;
+    SELECT schedule, command, nodename, nodeport, 'template1', 'regress_ff_other', false, jobname
+        FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%' AND active;
 SELECT is(ff_unschedule(), '2 jobs removed', 'ff_unschedule() removes both jobs of this database');
 SELECT is(ff_unschedule(), '0 jobs removed', 'ff_unschedule() again is no error');
-SELECT is(count(*), 2::bigint, 'ff_unschedule() leaves other jobs') FROM cron.job WHERE jobid = :other_job OR username = 'regress_ff_other';
-SELECT throws_ok($$SET LOCAL ROLE regress_ff_cron; SELECT "F f; %I".ff_schedule()$$, '42501', NULL, 'a plain role may not call ff_schedule()');
+SELECT is(count(*), 2::bigint, 'ff_unschedule() leaves other jobs') FROM cron.job
+	WHERE jobid = :other_job OR username = 'regress_ff_other';
+SELECT throws_ok($$SET LOCAL ROLE regress_ff_cron; SELECT "F f; %I".ff_schedule()$$, '42501', NULL,
+	'a plain role may not call ff_schedule()');
 RESET ROLE;
 -- all databases: a job for each, no two in the same second, and one that keeps them up to date; other jobs stay
-SELECT matches(ff_schedule('*/5 * * * *', all_databases => true), '^\d+ databases; job \d+ runs PERFORM ff_internal\.schedule_databases\(''\*/5 \* \* \* \*''\) in database ', 'all_databases: ff_schedule() says what it made');
-CREATE VIEW pg_temp.own AS SELECT j.*, substring(j.command FROM '1 \.\. (\d+) LOOP')::int AS waits FROM cron.job j WHERE j.jobname LIKE 'fillfactor\_advisor %' AND j.username = current_user;
-SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate', 'all_databases: each database that allows connections has a job');
-SELECT is_empty('SELECT schedule, waits FROM pg_temp.own GROUP BY 1, 2 HAVING count(*) > 1', 'all_databases: no two jobs begin in the same second');
+SELECT matches(ff_schedule('*/5 * * * *', all_databases => true),
+	'^\d+ databases; job \d+ runs PERFORM ff_internal\.schedule_databases\(''\*/5 \* \* \* \*''\) in database '
+	'.*Run ff_unschedule\(true\) before',
+	'all_databases: ff_schedule() says what it made');
+CREATE VIEW pg_temp.own AS
+	SELECT j.*, substring(j.command FROM '1 \.\. (\d+) LOOP')::int AS waits
+	FROM cron.job j
+	WHERE j.jobname LIKE 'fillfactor\_advisor %' AND j.username = current_user;
+SELECT set_eq('SELECT database FROM pg_temp.own',
+	'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate',
+	'all_databases: each database that allows connections has a job');
+SELECT is_empty('SELECT schedule, waits FROM pg_temp.own GROUP BY 1, 2 HAVING count(*) > 1',
+	'all_databases: no two jobs begin in the same second');
 SELECT jobid AS kept FROM pg_temp.own WHERE database = current_database() \gset
 -- a database that was dropped, and a new one
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
-    SELECT schedule, command, nodename, nodeport, 'long gone', username, true, 'fillfactor_advisor long gone' FROM cron.job WHERE jobid = :kept;
+    SELECT schedule, command, nodename, nodeport, 'long gone', username, true, 'fillfactor_advisor long gone'
+        FROM cron.job WHERE jobid = :kept;
 DELETE FROM cron.job WHERE jobname = 'fillfactor_advisor postgres';
-SELECT cmp_ok((SELECT ff_internal.schedule_databases('*/5 * * * *')), '=', (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate), 'all_databases: the keeping job finds all databases');
-SELECT set_eq('SELECT database FROM pg_temp.own', 'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate', 'all_databases: the keeping job adds new databases and removes dropped ones');
-SELECT is((SELECT jobid FROM pg_temp.own WHERE database = current_database()), :kept::bigint, 'all_databases: the keeping job leaves other jobs as they are');
-SELECT matches((SELECT command FROM pg_temp.own WHERE database = 'postgres'), 'IF EXISTS .*fillfactor_advisor.* THEN CALL ff_internal.collect\(\); END IF', 'all_databases: a job does nothing in a database without the extension');
-SELECT is((SELECT count(*) FROM ff_fleet_schedule('*/5 * * * *', 3)), 4::bigint, 'ff_fleet_schedule() in three parts returns four rows');
-SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'CALL ff_hub\.fleet_refresh\([123], 3\)'), 3::bigint, 'ff_fleet_schedule(): each part has a job');
-SELECT is(ff_unschedule(all_databases => true), format('%s jobs removed', (SELECT count(*) + 2 FROM pg_database WHERE datallowconn AND NOT datistemplate)), 'ff_unschedule(all_databases) removes all jobs, also another role''s and the keeping one');
+SELECT cmp_ok((SELECT ff_internal.schedule_databases('*/5 * * * *')), '=',
+	(SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate),
+	'all_databases: the keeping job finds all databases');
+SELECT set_eq('SELECT database FROM pg_temp.own',
+	'SELECT datname::text FROM pg_database WHERE datallowconn AND NOT datistemplate',
+	'all_databases: the keeping job adds new databases and removes dropped ones');
+SELECT is((SELECT jobid FROM pg_temp.own WHERE database = current_database()), :kept::bigint,
+	'all_databases: the keeping job leaves other jobs as they are');
+SELECT matches((SELECT command FROM pg_temp.own WHERE database = 'postgres'),
+	'IF EXISTS .*fillfactor_advisor.* THEN CALL ff_internal.collect\(\); END IF',
+	'all_databases: a job does nothing in a database without the extension');
+SELECT is((SELECT array_agg(substring(said FROM '^0 jobs|Run (.*) before DROP EXTENSION'))
+	FROM ff_fleet_schedule('*/5 * * * *', 3) said),
+	'{NULL,ff_fleet_schedule(NULL),ff_fleet_schedule(NULL),ff_fleet_schedule(NULL)}',
+	'ff_fleet_schedule(): for each of three parts, how to remove its job');
+SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'CALL ff_hub\.fleet_refresh\([123], 3\)'), 3::bigint,
+	'ff_fleet_schedule(): each part has a job');
+SELECT is(ff_unschedule(all_databases => true),
+	format('%s jobs removed', (SELECT count(*) + 2 FROM pg_database WHERE datallowconn AND NOT datistemplate)),
+	'ff_unschedule(all_databases) removes all jobs, also another role''s and the keeping one');
 SELECT is((SELECT count(*) FROM ff_fleet_schedule(NULL)), 1::bigint, 'ff_fleet_schedule(NULL) returns one row');
 SELECT is((SELECT count(*) FROM cron.job WHERE command ~ 'ff_internal'), 0::bigint, 'no job of the extension is left');
 -- a job that may not write would fail each time
 CREATE ROLE regress_ff_monitor IN ROLE pg_monitor;
 GRANT USAGE ON SCHEMA "F f; %I" TO regress_ff_monitor;
 SET LOCAL ROLE regress_ff_monitor;
-SELECT throws_ok($$SELECT "F f; %I".ff_schedule()$$, '42501', 'role regress_ff_monitor may not write the history', 'a role that may not write the history cannot schedule');
+SELECT throws_ok($$SELECT "F f; %I".ff_schedule()$$, '42501', 'role regress_ff_monitor may not write the history',
+	'a role that may not write the history cannot schedule');
 RESET ROLE;
 SELECT skip('pg_cron is here', 8);
 \else
@@ -71,22 +105,36 @@ SELECT skip('pg_cron is not in this database', 24);
 -- a look-alike
 CREATE SCHEMA cron;
 CREATE TABLE cron.job (jobid bigint, jobname text, database text, schedule text, command text, username text);
-CREATE FUNCTION cron.schedule(text, text, text) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
-CREATE FUNCTION cron.schedule_in_database(text, text, text, text) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
-CREATE FUNCTION cron.unschedule(bigint) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
-INSERT INTO cron.job VALUES (1, 'fillfactor_advisor ' || current_database(), current_database(), '* * * * *', 'CALL ff_internal.collect()', current_user);
+CREATE FUNCTION cron.schedule(text, text, text) RETURNS bigint
+	LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
+CREATE FUNCTION cron.schedule_in_database(text, text, text, text) RETURNS bigint
+	LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
+CREATE FUNCTION cron.unschedule(bigint) RETURNS boolean
+	LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
+INSERT INTO cron.job
+	VALUES (1, 'fillfactor_advisor ' || current_database(), current_database(), '* * * * *',
+		'CALL ff_internal.collect()', current_user);
 SELECT is((ff_internal.cron()).state, :'cron', 'a look-alike is not taken for pg_cron');
 \if :elsewhere
 SELECT is(ff_schedule('7 * * * *'),
-    format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(), '7 * * * *',
-           ff_internal.job_command('fillfactor_advisor ' || current_database()), current_database()), 'elsewhere: the statement to schedule there');
+    format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', 'fillfactor_advisor ' || current_database(),
+        '7 * * * *',
+           ff_internal.job_command('fillfactor_advisor ' || current_database()), current_database()),
+           'elsewhere: the statement to schedule there');
 SELECT matches(ff_schedule('59 seconds'), '''59 seconds''', 'elsewhere: a schedule in seconds is passed on to pg_cron');
 SELECT is(ff_unschedule(),
-    format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;', 'fillfactor_advisor ' || current_database(),
+    format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;',
+        'fillfactor_advisor ' || current_database(),
            current_database()), 'elsewhere: the statement to unschedule there');
-SELECT is((SELECT count(*) FROM string_to_table(ff_schedule(all_databases => true), E'\n') l WHERE l LIKE 'SELECT cron.schedule_in_database(%'),
-    (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate), 'elsewhere: the statements for all databases');
-SELECT is(ff_unschedule(true), 'SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = ''fillfactor_advisor, all databases'' OR jobname ^@ ''fillfactor_advisor '';', 'elsewhere: the statement that removes all');
+SELECT is((SELECT count(*)
+	FROM string_to_table(ff_schedule(all_databases => true), E'\n') l
+	WHERE l LIKE 'SELECT cron.schedule_in_database(%'),
+    (SELECT count(*) FROM pg_database WHERE datallowconn AND NOT datistemplate),
+    'elsewhere: the statements for all databases');
+SELECT is(ff_unschedule(true),
+	'SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = ''fillfactor_advisor, all databases'' OR '
+	'jobname ^@ ''fillfactor_advisor '';',
+	'elsewhere: the statement that removes all');
 SELECT skip('pg_cron is loaded', 2);
 \else
 SELECT skip('pg_cron is not loaded', 5);
@@ -106,12 +154,16 @@ EXCEPTION WHEN OTHERS THEN
     RETURN concat_ws(' ', sqlstate, message, hint);
 END $$;
 SELECT ff_internal.job_command(E'a ''job'' of %s \\ $$ %L') AS job \gset
-SELECT matches(:'job'::text, $$^DO E?'BEGIN .*; CALL ff_internal.collect\(\); END'$$, 'the command of a job collects, whatever schema the extension is in');
+SELECT matches(:'job'::text, $$^DO E?'BEGIN .*; CALL ff_internal.collect\(\); END'$$,
+	'the command of a job collects, whatever schema the extension is in');
 SELECT is(pg_temp.message_and_hint(:'job'), 'none', 'the command of a job works');
 DROP EXTENSION fillfactor_advisor CASCADE;
 SELECT is(pg_temp.message_and_hint(:'job'),
-    format('42704 extension fillfactor_advisor is gone from this database, its job is left Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;',
-           E'a ''job'' of %s \\ $$ %L', current_database()), 'without the extension, a job fails with a hint how to remove it');
+    format(
+        '42704 extension fillfactor_advisor is gone from this database, its job is left Remove the job where pg_cron '
+        'is: SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;',
+           E'a ''job'' of %s \\ $$ %L', current_database()),
+           'without the extension, a job fails with a hint how to remove it');
 
 SELECT * FROM finish();
 ROLLBACK;

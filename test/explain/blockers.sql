@@ -9,7 +9,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(75);
+SELECT plan(90);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
@@ -51,9 +51,9 @@ CREATE INDEX chi_else ON chi (b, id, a);
 SELECT matches(needed, '^foreign key chi_fk, .* deleted from par$', 'needed: foreign key whose columns come first, in any order') FROM of WHERE relname = 'chi_turned';
 SELECT matches(needed, '^foreign key chi_fk', 'needed: foreign key, some of whose columns come first') FROM of WHERE relname = 'chi_part';
 SELECT is(needed, NULL, 'not needed: another column stands between those of the foreign key') FROM of WHERE relname = 'chi_else';
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin')), :'summarizing'::boolean, 'BRIN is summarizing from PostgreSQL 16 on');
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree')), false, 'B-tree is not summarizing');
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap')), NULL, 'NULL for heap, which is no index method');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin'), current_setting('server_version_num')::integer), :'summarizing'::boolean, 'BRIN is summarizing from PostgreSQL 16 on');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree'), current_setting('server_version_num')::integer), false, 'B-tree is not summarizing');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap'), current_setting('server_version_num')::integer), NULL, 'NULL for heap, which is no index method');
 
 -- before any collection
 SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'before any collection: a reason');
@@ -74,10 +74,10 @@ UPDATE several SET b = b + 1;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 CREATE VIEW told AS SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, usage AS role, blocked_per_s > 0 AS rate, won_hot_per_s > 0 AS won,
-       won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes FROM ff.ff_blockers();
+       won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes FROM ff.ff_blockers() WHERE usage IS DISTINCT FROM 'unused';
 SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'), 'alone_a {a} t t t', 'without statements: the only index besides the primary key is named');
 SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'], 'without statements: of several indexes all but the primary key are named');
-SELECT ok((SELECT bool_and(rate IS NULL AND reason ~ 'not known without their statements: pg_stat_statements is not created') FROM told WHERE rel = 'several'), 'without statements: no figures for several indexes, and the reason');
+SELECT ok((SELECT bool_and(rate IS NULL AND reason ~ 'not known without the statements that set its columns: pg_stat_statements is not created') FROM told WHERE rel = 'several'), 'without statements: no figures for several indexes, and the reason');
 
 \if :statements
 CREATE EXTENSION pg_stat_statements;
@@ -120,6 +120,9 @@ INSERT INTO both_change SELECT i, i, i FROM generate_series(1, 2000) i;
 CREATE TABLE behind (id int PRIMARY KEY, day int, seen int, low int) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE INDEX behind_key ON behind (day, seen);
 CREATE INDEX behind_brin ON behind USING brin (low);
+ALTER TABLE behind ADD doc jsonb DEFAULT '{"a": [1, 2, 3]}';
+CREATE INDEX behind_doc ON behind USING gin (doc);
+CREATE UNIQUE INDEX behind_low ON behind (low, id);
 INSERT INTO behind SELECT i, i, i, i FROM generate_series(1, 2000) i;
 CREATE SCHEMA tenant1;
 CREATE SCHEMA tenant2;
@@ -131,6 +134,33 @@ CREATE INDEX item2_x ON tenant2.item (x);
 CREATE INDEX item2_y ON tenant2.item (y);
 INSERT INTO tenant1.item SELECT i, i, i FROM generate_series(1, 2000) i;
 INSERT INTO tenant2.item SELECT i, i, i FROM generate_series(1, 2000) i;
+-- triggers: one whose text shows what it changes, one whose text does not; updates inside a function
+CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF NEW.h = 0 THEN /* NEW.state := 1; */ NEW . updated_at = clock_timestamp(); -- NEW.state := 2;
+    END IF; RETURN NEW; END $$;
+CREATE TABLE touched (id int PRIMARY KEY, state int, h int, updated_at timestamptz) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX touched_state ON touched (state);
+CREATE INDEX touched_at ON touched (updated_at);
+CREATE TRIGGER touch BEFORE UPDATE ON touched FOR EACH ROW EXECUTE FUNCTION touch();
+CREATE TRIGGER after_all AFTER UPDATE ON touched FOR EACH ROW WHEN (false) EXECUTE FUNCTION touch();
+CREATE FUNCTION blur() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN jsonb_populate_record(NEW, jsonb_build_object('state', NEW.state + 1)); END $$;
+CREATE TABLE blurred (id int PRIMARY KEY, state int, h int, at timestamptz) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX blurred_state ON blurred (state);
+CREATE INDEX blurred_at ON blurred (at);
+CREATE TRIGGER blur BEFORE INSERT OR UPDATE ON blurred FOR EACH ROW EXECUTE FUNCTION blur();
+CREATE TABLE inner_t (id int PRIMARY KEY, a int, b int) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE INDEX inner_a ON inner_t (a);
+CREATE INDEX inner_b ON inner_t (b);
+CREATE FUNCTION work_inside() RETURNS void LANGUAGE plpgsql AS $$ BEGIN UPDATE inner_t SET a = a + 1; END $$;
+CREATE TABLE fat (id int PRIMARY KEY, doc text) WITH (autovacuum_enabled = off);
+ALTER TABLE fat ALTER doc SET STORAGE EXTERNAL;
+INSERT INTO fat SELECT i, repeat('x', 20000) FROM generate_series(1, 100) i;
+CREATE TABLE fat_still (id int PRIMARY KEY, n int, doc text) WITH (autovacuum_enabled = off);
+ALTER TABLE fat_still ALTER doc SET STORAGE EXTERNAL;
+INSERT INTO fat_still SELECT i, 0, repeat('x', 20000) FROM generate_series(1, 100) i;
+INSERT INTO touched SELECT i, i, 0, now() FROM generate_series(1, 2000) i;
+INSERT INTO blurred SELECT i, i, 0, now() FROM generate_series(1, 2000) i;
+INSERT INTO inner_t SELECT i, i, 0 FROM generate_series(1, 2000) i;
 INSERT INTO uc SELECT i FROM generate_series(1, 2000) i;
 INSERT INTO moving SELECT i, 0, repeat('x', 100) FROM generate_series(1, 2000) i;
 INSERT INTO roomless SELECT i, i, 0 FROM generate_series(1, 2000) i;
@@ -159,6 +189,12 @@ SET search_path = tenant2, public;
 UPDATE item SET x = x + 1;
 RESET search_path;
 UPDATE roomless SET h = h + 1;
+DO $$ BEGIN FOR i IN 1..10 LOOP UPDATE fat SET doc = doc || i; UPDATE fat_still SET n = i; END LOOP; END $$;
+UPDATE touched SET state = state + 1 WHERE id <= 1000;
+UPDATE touched SET h = 0 WHERE id > 1000;
+UPDATE blurred SET at = now() WHERE id <= 1000;
+UPDATE blurred SET h = 1 WHERE id > 1000;
+SELECT work_inside() \g /dev/null
 CREATE PROCEDURE batches() LANGUAGE plpgsql AS $$
 BEGIN
     FOR b IN 1..4 LOOP
@@ -190,14 +226,31 @@ SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told W
 SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i'), 'gone is set, but has the same value in all rows.*nothing to do here', 'the harmless index is said to be harmless');
 SELECT ok((SELECT bool_and(won_hot_per_s = 0) AND min(won_together_per_s) = 0 AND max(won_together_per_s) = max(blocked_per_s) AND bool_and(reason ~ 'without this index alone 0 % of the updates would be HOT, without both_a, both_b together 100 %') FROM ff.ff_blockers('both_change')), 'two indexes in one way: nothing alone, all together, in the order of the rows');
 SELECT is((SELECT array_agg(index::text) FROM ff.ff_blockers('both_change')), ARRAY['both_a', 'both_b'], 'the rows stand in the order in which to drop');
+SELECT is((SELECT array_agg(format('%s %s %s %s %s %s', index, usage, blocked_per_s > 0, won_hot_per_s, won_wal_per_s > 0, ddl)) FROM ff.ff_blockers('behind') WHERE usage = 'unused'),
+          ARRAY['behind_doc unused f 0 t '], 'an index in no way of HOT that nothing scans or needs, of any kind: asked for this table, it is named');
+SELECT matches((SELECT reason || '|' || suggestion FROM ff.ff_blockers('behind') WHERE index = 'behind_doc'::regclass), '^it keeps no update from being HOT, but each that is not [(].* per second[)] writes to it[|]no scan is known, but its scans were watched for', 'with what it costs, and how long its scans were watched');
+SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE usage = 'unused'), 0::bigint, 'in the list of all tables, not before it was watched for 7 days');
 SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_key'), 'narrow it to (day): only the columns behind these change', 'a key column behind an unchanged one: narrow the index');
 SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_brin'), CASE WHEN :'summarizing' THEN 'nothing to do here' ELSE 'from PostgreSQL 16 on these updates are HOT' END, 'BRIN: HOT from PostgreSQL 16 on');
 SELECT is((SELECT string_agg(format('%s %s', idx, rate), ', ' ORDER BY idx) FROM told WHERE rel ~ 'item'), 'tenant1.item1_x t, tenant2.item2_x t', 'tables of one name in two schemas: the index whose column is set, in both');
+SELECT matches(reason, '[.] [0-9]+ MB of its [0-9]+ MB are TOAST, and each update puts 2[0-9] kB there: no fillfactor changes that',
+	'a wide column is rewritten by each update: the reason says that most is TOAST') FROM ff.ff_advise('fat');
+SELECT unalike(reason, '%TOAST%', 'TOAST that updates leave alone is not mentioned') FROM ff.ff_advise('fat_still');
+SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ') FROM ff_internal.update_triggers('touched'::regclass) t), 'touch {updated_at}', 'a trigger before updates: the column that its text assigns, without those in comments');
+SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ') FROM ff_internal.update_triggers('blurred'::regclass) t), 'blur ', 'a trigger whose text assigns nothing');
+SELECT is((SELECT array_agg(format('%s %s %s %s', index, columns, round(100 * blocked_per_s / updates_per_s), round(100 * won_hot_per_s / updates_per_s))) FROM ff.ff_blockers('touched'), ff.ff_advise('touched')),
+          ARRAY['touched_at {updated_at} 100 50', 'touched_state {state} 50 0'], 'a trigger sets an indexed column: its index is in the way of all updates');
+SELECT matches((SELECT reason FROM told WHERE idx = 'touched_at'), 'because they set updated_at [(]updated_at by trigger touch[)]', 'the trigger is named');
+SELECT is((SELECT format('%s %s', index, round(100 * blocked_per_s / updates_per_s)) FROM ff.ff_blockers('blurred'), ff.ff_advise('blurred')), 'blurred_at 50', 'statements explain half of what was not HOT: the index that they set is in the way of half');
+SELECT matches((SELECT reason FROM told WHERE rel = 'blurred'), 'statements explain 50 % of the updates; trigger blur may change state, which no statement sets', 'and the trigger is named, with the indexed column that no statement sets');
+SELECT matches((SELECT reason FROM ff.ff_advise('blurred')), 'indexed column changed [(]blurred_at; statements explain 50 % of the updates; trigger blur may change state', 'ff_advise() names the trigger, too');
+SELECT matches((SELECT min(reason) FROM told WHERE rel = 'inner_t'), 'not known without the statements that set its columns: .*explain too few of the updates; those inside functions are seen with pg_stat_statements.track = all', 'updates inside a function: the setting that shows them is named');
 SELECT is(ff_internal.rate_words(0.02) || ', ' || ff_internal.rate_words(20), '1728 per day, 20.0 per second', 'small rates are per day');
 UPDATE ff_internal.epoch SET began_at = began_at - interval '8 days';
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '8 days';
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff_internal.collection);
 SELECT is((SELECT ddl FROM told WHERE rel = 'unused'), 'DROP INDEX CONCURRENTLY public."Not %I; ""used""";', 'never scanned in 8 days and not needed: DROP INDEX');
+SELECT is((SELECT ddl FROM ff.ff_blockers() WHERE index = 'behind_doc'::regclass), 'DROP INDEX CONCURRENTLY public.behind_doc;', 'after 8 days without a scan: DROP INDEX');
 SELECT matches((SELECT statements[1] FROM told WHERE rel = 'unused'), '^1 call, 2000 rows: UPDATE unused SET a = a \+ \$1, h = \$2$', 'the statement is shown with calls and rows');
 SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t), 'indexes with a DROP come first');
 SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a'), '|keep it: unique index; the way out is not to change a', 'a unique index has no DROP');
@@ -205,6 +258,7 @@ SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx =
 SELECT is((SELECT summarizing FROM told WHERE idx = 'used_state'), :'summarizing'::boolean, 'a BRIN index is marked as summarizing');
 SELECT ok((SELECT bool_and(reason ~ 'lets updates be HOT' AND ddl IS NULL) FROM told WHERE summarizing) IS NOT FALSE, 'a summarizing index is not blamed');
 SELECT is((SELECT format('%s %s', index, reason) FROM ff.ff_blockers('hot')), ' 100 % of the updates were HOT', 'a table with HOT updates has no blocker');
+SELECT is((SELECT index::text FROM ff.ff_blockers('roomless') WHERE usage = 'unused'), 'roomless_a', 'and its unused index is');
 SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE index IS NULL), 0::bigint, 'tables without a blocker have no row in the full list');
 SELECT matches((SELECT suggestion FROM told WHERE rel = 'broken'), '^invalid', 'an invalid index is listed as invalid');
 SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ', 'a partition updated through its parent: its index is named, without DROP');
@@ -218,7 +272,7 @@ SELECT cmp_ok((SELECT newpage_share FROM ff_internal.evidence('q')), '>', 0.9::f
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'batch queue: the index whose column is updated is named');
 SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'batch queue: the reason says that updates left their page as well');
 SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'single updates that leave their page: the index is named too');
-SELECT matches((SELECT format('%s|%s', index, reason) FROM ff.ff_blockers('roomless')), '^\|.* left their page for lack of room$', 'full pages, no indexed column set: no index is named');
+SELECT matches((SELECT format('%s|%s', index, reason) FROM ff.ff_blockers('roomless') WHERE usage IS NULL), '^\|.* left their page for lack of room$', 'full pages, no indexed column set: no index is named');
 DROP INDEX "Not %I; ""used""";
 CREATE INDEX "Not %I; ""used""" ON unused (a);
 SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), '|', 'an index just created again: no DROP, and not watched yet');
@@ -231,7 +285,7 @@ SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused'
 SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""', 'ff_advise() names the index whose column the statements set');
 SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'ff_advise() names all possible indexes if it knows no statement');
 \else
-SELECT skip('no pg_stat_statements', 39);
+SELECT skip('no pg_stat_statements', 54);
 \endif
 
 -- roles

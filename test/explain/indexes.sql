@@ -74,7 +74,13 @@ SELECT is((SELECT (action, cause, recommended_fillfactor)::text FROM ff_advise_i
 SELECT matches(reason, 'A day in which 500 rows are written is needed first; so far 140000 in .* s', 'watched for seconds: the reason says what is needed') FROM ff_advise_indexes('grow_pkey');
 -- in the history, all tables were watched for two days
 UPDATE ff_internal.counter_interval SET began_at = began_at - interval '2 days';
-CREATE TEMP TABLE advice AS SELECT *, index::text AS name FROM ff_advise_indexes();
+CREATE TEMP TABLE listed AS SELECT * FROM ff_advise_indexes();
+-- by table, each index has a row; in the list of all tables, those that are too small share one
+CREATE TEMP TABLE advice AS
+SELECT i.*, i.index::text AS name FROM (SELECT c.relid FROM ff_internal.user_table c JOIN pg_class k ON k.oid = c.relid AND k.relkind <> 'p') t CROSS JOIN LATERAL ff_advise_indexes(t.relid) i;
+SELECT is((SELECT format('%s %s %s', action, cause, reason) FROM listed WHERE index IS NULL),
+          (SELECT format('keep small %s indexes have fewer than 100 pages each: too few to matter.', count(*)) FROM advice WHERE cause = 'small'), 'in the list of all tables, small indexes share a row');
+SELECT is((SELECT array_agg(index ORDER BY index) FROM listed WHERE index IS NOT NULL), (SELECT array_agg(index ORDER BY index) FROM advice WHERE cause <> 'small'), 'and the others have one each');
 SELECT is(action || ', ' || cause, expected, name)
   FROM (VALUES ('grow_pkey', 'raise, ascending'), ('grow_r', 'keep, random'), ('grow_d', 'keep, deduplicated'), ('grow_hash', 'keep, not_examined'),
                ('late_pkey', 'keep, version_churn'), ('queue_pkey', 'keep, ascending_churn'), ('one_pkey', 'keep, as_built'), ('one_k', 'keep, as_built'), ('still_r', 'raise, never_written'), ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'),
@@ -93,6 +99,8 @@ SELECT is(judged(non_hot, 10000, ascends, d, 5, 60, 30), expected, format('%s %%
   FROM (VALUES (55, 9000, false, 'version_churn, keep'), (55, 5001, false, 'version_churn, keep'), (55, 5000, false, 'random, keep'), (55, 100, false, 'random, keep'),
                (40, 9000, false, 'version_churn, keep'), (20, 9000, false, 'sparse, rebuild'), (40, 0, false, 'sparse, rebuild'),
                (55, 9000, true, 'ascending_churn, keep'), (55, 101, true, 'ascending_churn, keep'), (55, 100, true, 'random, keep'), (20, 9000, true, 'sparse, rebuild')) v(d, non_hot, ascends, expected);
+SELECT is(judged(1, 0, false, 55, 5, 60, 30), 'no_data, wait', 'half full, but no inserts: no order of keys is claimed');
+SELECT is(judged(1, 1, false, 55, 5, 60, 30), 'random, keep', 'half full, and inserts: at random');
 SELECT is(judged(non_hot, inserted, ascends, 90, 95, 0, 0), expected, format('orderly, %s inserts, %s not HOT, ascending: %s', inserted, non_hot, ascends))
   FROM (VALUES (1, 0, false, 'as_built, keep'), (1000, 0, true, 'ascending, raise'), (1, 0, true, 'ascending, wait'), (20000, 0, false, 'ascending, raise'), (20000, 201, true, 'ascending, keep'), (0, 0, true, 'no_data, wait')) v(inserted, non_hot, ascends, expected);
 SELECT ok(leaf_density BETWEEN 60 AND 80, 'random inserts: leaf density is 60 to 80 %') FROM advice WHERE name = 'grow_r';
@@ -127,6 +135,10 @@ SELECT cmp_ok((SELECT leaf_density FROM ff_sample_index('still_r')), '>', 97::do
 SELECT is(pg_relation_size('still_r') / 8192 - a.predicted_size_bytes / 8192 BETWEEN -0.02 * a.size_bytes / 8192 AND 0.02 * a.size_bytes / 8192, true, 'the rebuilt index has the predicted size, within 2 %') FROM advice a WHERE name = 'still_r';
 :take_back
 SELECT is((SELECT reloptions::text FROM pg_class WHERE oid = 'still_r'::regclass), NULL, 'the undo works although the rebuild gave the index another OID');
+-- what a rebuild would give, also where none is advised
+CREATE TEMP TABLE rebuilt AS SELECT * FROM advice WHERE cause IN ('random', 'version_churn', 'ascending_churn', 'deduplicated', 'as_built');
+SELECT format('REINDEX INDEX %s', name) FROM rebuilt \gexec
+SELECT ok(abs(r.predicted_size_bytes::numeric / pg_relation_size(r.index) - 1) < 0.08, format('%s, %s: rebuilt, it has %s %% of the predicted size', r.name, r.cause, round(100.0 * pg_relation_size(r.index) / r.predicted_size_bytes))) FROM rebuilt r;
 -- a rebuild without a change of options: only with rewrite => true
 SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^(SELECT|CALL pg_temp.ff_change)|ff_rewrite|SET .fillfactor|Nothing is to be changed'), 0::bigint, 'rebuild only: the default script sets no option and rebuilds nothing');
 SELECT is((SELECT count(*) FROM ff_script('thinned') s WHERE s ~ '^-- 1 of 1: public.thinned_pkey, rebuild at fillfactor 90(;|$)'), 1::bigint, 'rebuild only: the default script has it as a comment');

@@ -7,13 +7,14 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Beside qw(collect_all);
+use Beside qw(collect_all watched_a_day);
 
 my $node = PostgreSQL::Test::Cluster->new('loop');
 $node->init;
 # when a vacuum comes is the machine's: it takes away old versions that say where updates went, and an autoanalyze
 # keeps pages from being pruned
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\nlog_statement = none\nautovacuum = off");
+$node->append_conf('postgresql.conf',
+	"shared_preload_libraries = 'pg_stat_statements'\nlog_statement = none\nautovacuum = off");
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE shop');
 $node->safe_psql('shop', 'CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor');
@@ -37,9 +38,14 @@ sub workload
 sub advice
 {
 	my ($table) = @_;
-	my @column = qw(fillfactor recommended_fillfactor action cause hot_pct rows_per_page predicted_rows_per_page size_bytes predicted_size_bytes ddl reason);
+	my @column = qw(fillfactor recommended_fillfactor action cause hot_pct rows_per_page predicted_rows_per_page
+		size_bytes predicted_size_bytes ddl reason);
 	my %row;
-	@row{@column} = split /\x1f/, value('SELECT concat_ws(chr(31), ' . join(', ', map { "coalesce($_\::text, '')" } @column) . ") FROM ff_advise('$table')"), -1;
+	@row{@column} = split /\x1f/,
+	value('SELECT concat_ws(chr(31), '
+		. join(', ', map { "coalesce($_\::text, '')" } @column)
+		. ") FROM ff_advise('$table')"),
+	-1;
 	note "$table: $row{action}, $row{cause}: $row{reason}";
 	return \%row;
 }
@@ -51,21 +57,20 @@ collect();
 workload('lap');
 collect();
 
-# As though watched for a day: the first interval lasted so long.
-value(q(UPDATE ff_internal.collection SET began_at = began_at - interval '1 day' WHERE began_at <= (SELECT min(began_at) FROM ff_internal.counter_interval);
-	UPDATE ff_internal.statement_history h SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.statement_history o WHERE o.ended_at < h.ended_at)));
-value(q(UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)));
+watched_a_day($node, 'shop');
 
 # Every table has its row, and it says why.
-is( value(q(SELECT count(*) FROM pg_class c WHERE relkind = 'r' AND (relnamespace = 'shop'::regnamespace OR relname ~ '^pgbench_')
+is( value(q(SELECT count(*) FROM pg_class c
+	WHERE relkind = 'r' AND (relnamespace = 'shop'::regnamespace OR relname ~ '^pgbench_')
 		AND NOT EXISTS (SELECT FROM ff_advise() a WHERE a.relation = c.oid AND a.reason <> ''))),
 	'0', 'every table has a row with a reason');
 
 # The batch table: lower, to a step that leaves room for all rows of a page at once.
 my $jobs = advice('shop.jobs');
 is($jobs->{action}, 'lower', 'batch table: lower');
-like($jobs->{cause}, qr/^(batch_update|page_full)$/, 'batch table: because pages are full when a batch is updated');
-cmp_ok($jobs->{predicted_rows_per_page} * 2, '<=', $jobs->{rows_per_page} + 1, 'batch table: room for all rows of a page at once');
+is($jobs->{cause}, 'batch_update', 'batch table: the cause is batch_update');
+cmp_ok($jobs->{predicted_rows_per_page} * 2, '<=', $jobs->{rows_per_page} + 1,
+	'batch table: room for all rows of a page at once');
 cmp_ok($jobs->{recommended_fillfactor}, '>=', 40, 'batch table: advice is not below 40');
 cmp_ok($jobs->{recommended_fillfactor}, '<=', 55, 'batch table: advice is not above 55');
 
@@ -86,11 +91,12 @@ cmp_ok(value(q(SELECT 100.0 * n_tup_hot_upd / n_tup_upd FROM pg_stat_user_tables
 my $log = advice('shop.log');
 is($log->{action}, 'raise', 'insert-only at 70: raise');
 is($log->{recommended_fillfactor}, 100, 'insert-only at 70: to 100');
-cmp_ok($log->{predicted_size_bytes}, '<', 0.8 * $log->{size_bytes}, 'insert-only at 70: the table would shrink by a fifth or more');
+cmp_ok($log->{predicted_size_bytes}, '<', 0.8 * $log->{size_bytes},
+	'insert-only at 70: the table would shrink by a fifth or more');
 
 # Too few updates to say anything.
 my $countries = advice('shop.countries');
-like($countries->{action}, qr/^(keep|wait)$/, 'few updates: keep or wait');
+is($countries->{action}, 'keep', 'few updates: keep, because a day was watched');
 is($countries->{cause}, 'few_updates', 'few updates: the cause is few_updates');
 
 # The model's curve offers the advised step, and promises what is then measured.
@@ -111,10 +117,12 @@ value('VACUUM FULL shop.jobs');
 collect();
 
 # The same workload again.
-my ($before, $hot_before) = split /\|/, value(q(SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = 'shop.jobs'::regclass));
+my ($before, $hot_before) = split /\|/,
+	value(q(SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = 'shop.jobs'::regclass));
 workload('jobs');
 collect();
-my ($after, $hot_after) = split /\|/, value(q(SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = 'shop.jobs'::regclass));
+my ($after, $hot_after) = split /\|/,
+	value(q(SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relid = 'shop.jobs'::regclass));
 cmp_ok($after - $before, '>=', 75000, 'the workload ran again');
 my $hot = 100 * ($hot_after - $hot_before) / ($after - $before);
 cmp_ok($hot, '>', 95, 'batch table: HOT above 95 % after the change');
@@ -133,20 +141,24 @@ sub halls_updated
 {
 	collect();
 	value(q(SELECT setseed(0.5);
-		DO $$ DECLARE h int; BEGIN FOR i IN 1..3000 LOOP h := 8000 * random(); UPDATE shop.halls SET n = n + 1 WHERE hall = h; COMMIT; END LOOP; END $$));
+		DO $$ DECLARE h int; BEGIN FOR i IN 1..3000 LOOP h := 8000 * random();
+			UPDATE shop.halls SET n = n + 1 WHERE hall = h; COMMIT; END LOOP; END $$));
 	collect();
 	return;
 }
 halls_updated();
 my $halls = advice('shop.halls');
 cmp_ok($halls->{hot_pct}, '<', 70, 'fillfactor set, not rewritten: pages are full');
-my ($filled_at, $would_be) = split /\|/, value(q(SELECT ((v.fit).choice).filled_at, ((v.fit).choice).rewrite_hot_pct FROM ff_internal.decision_with_curve('shop.halls', false) v));
+my ($filled_at, $would_be) = split /\|/,
+	value(q(SELECT ((v.fit).choice).filled_at, ((v.fit).choice).rewrite_hot_pct
+		FROM ff_internal.decision_with_curve('shop.halls', false) v));
 cmp_ok($filled_at, '>=', 95, 'fillfactor set, not rewritten: seen');
 value('VACUUM FULL shop.halls');
 halls_updated();
 $halls = advice('shop.halls');
-# nothing tells the model how many rows a transaction takes: it weighs several ways
-cmp_ok(abs($halls->{hot_pct} - $would_be), '<=', 25, 'fillfactor set, not rewritten: the effect of a rewrite was predicted');
+note "$would_be % were predicted";
+cmp_ok(abs($halls->{hot_pct} - $would_be), '<=', 5,
+	'fillfactor set, not rewritten: the effect of a rewrite was predicted');
 
 $node->stop;
 done_testing();

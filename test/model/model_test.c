@@ -354,6 +354,55 @@ test_load(void)
 	ok(ff_evidence_window(&e).inserted == 60020, "a load counts if there was no update at all");
 }
 
+/* One call that updates much of the table is set apart if the rest is enough to judge. */
+static void
+test_event(void)
+{
+	Evidence	e;
+	Evidence	before;
+	EvInterval	w;
+
+	ff_evidence_clear(&e);
+	e.live_rows = 10000;
+	e.min_updates = 500;
+	e.earlier_updated = 1;
+	e.indexed_share = 10000.0 / 13000;
+	e.nintervals = 3;
+	e.interval[0] = (EvInterval) {60, 10, 1000, 900, 100, 0, 0};
+	e.interval[1] = (EvInterval) {60, 10, 11000, 2000, 9000, 0, 0};
+	e.interval[2] = (EvInterval) {60, 10, 1000, 700, 300, 0, 0};
+	e.nstatements = 2;
+	e.statement[0] = (EvStatement) {EV_UPDATE, 1, 10000, 1, NAN, NAN};
+	e.statement[1] = (EvStatement) {EV_UPDATE, 3000, 3000, 0, NAN, NAN};
+	before = e;
+	ff_evidence_set_apart(&e);
+	w = ff_evidence_window(&e);
+	ok(e.event.rows == 10000 && e.nstatements == 1 && e.statement[0].rows == 3000 && e.event_after == 1500 &&
+	   w.updated == 3000 && fabs(w.hot - 2400) < 1e-9 && fabs(w.newpage - 600) < 1e-9 && w.inserted == 30 &&
+	   e.indexed_share == 0,
+	   "an event is set apart: other updates of its interval were HOT as often as in other intervals");
+	e = before;
+	e.statement[0].calls = 2;
+	ff_evidence_set_apart(&e);
+	ok(isnan(e.event.rows) && e.nstatements == 2, "called twice, it is no event");
+	e = before;
+	e.statement[0].rows = 1900;
+	ff_evidence_set_apart(&e);
+	ok(isnan(e.event.rows), "a call for less than a fifth of the rows is no event");
+	e = before;
+	e.min_updates = 3001;
+	ff_evidence_set_apart(&e);
+	ok(isnan(e.event.rows) && ff_evidence_window(&e).updated == 13000, "nor is one beside too few other updates");
+	e = before;
+	e.interval[1].updated = 9000;
+	ff_evidence_set_apart(&e);
+	ok(isnan(e.event.rows), "nor is one that lasted for several intervals");
+	e = before;
+	e.statement[0].command = EV_INSERT;
+	ff_evidence_set_apart(&e);
+	ok(isnan(e.event.rows), "an insert is no event");
+}
+
 int
 main(void)
 {
@@ -362,6 +411,7 @@ main(void)
 	test_twin();
 	test_split();
 	test_load();
+	test_event();
 	test_decisions();
 	test_without_a_fit();
 	test_any_evidence();

@@ -32,7 +32,8 @@ my (%truth, %seen);
 foreach my $name (qw(third indexed_fourth lengths))
 {
 	my $runs = decode_json(slurp_file("$work/data/$name-100.truth.json"))->{runs};
-	is(join(' ', map { "$_->{way} $_->{fillfactor}" } @$runs), 'keep 100 rewrite 100 rewrite 90 rewrite 70', "$name: all four runs are reported");
+	is(join(' ', map { "$_->{way} $_->{fillfactor}" } @$runs), 'keep 100 rewrite 100 rewrite 90 rewrite 70',
+		"$name: all four runs are reported");
 	$truth{$name} = { map { $_->{fillfactor} => $_ } grep { $_->{way} eq 'keep' || $_->{fillfactor} < 100 } @$runs };
 	$seen{$name} = decode_json(slurp_file("$work/data/$name-100.observe.json"));
 	is(scalar @{ $seen{$name}{intervals} }, 9, "$name: each phase is an interval, and so is the day of rest before");
@@ -43,7 +44,8 @@ foreach my $name (qw(third indexed_fourth lengths))
 sub off
 {
 	my ($name, $step) = @_;
-	my ($row) = sort { $a->{fillfactor} <=> $b->{fillfactor} } grep { $_->{fillfactor} >= $step } @{ $seen{$name}{curve} };
+	my @steps = sort { $a->{fillfactor} <=> $b->{fillfactor} } @{ $seen{$name}{curve} };
+	my ($row) = grep { $_->{fillfactor} >= $step } @steps;
 	return abs($row->{hot_pct} - $truth{$name}{$step}{hot_pct});
 }
 foreach my $case ([ third => 15 ], [ indexed_fourth => 4 ], [ lengths => 12 ])
@@ -53,10 +55,13 @@ foreach my $case ([ third => 15 ], [ indexed_fourth => 4 ], [ lengths => 12 ])
 	cmp_ok(off($name, $worst), '<=', $bound, "$name: HOT share promised within $bound points (worst at $worst)");
 }
 
-cmp_ok($truth{third}{70}{hot_pct}, '>', $truth{third}{100}{hot_pct} + 20, 'a third of each page together: room makes it HOT');
-cmp_ok($truth{third}{70}{wal}, '<', 0.6 * $truth{third}{100}{wal}, 'a third of each page together: fillfactor 70 saves WAL');
+cmp_ok($truth{third}{70}{hot_pct}, '>', $truth{third}{100}{hot_pct} + 20,
+	'a third of each page together: room makes it HOT');
+cmp_ok($truth{third}{70}{wal}, '<', 0.6 * $truth{third}{100}{wal},
+	'a third of each page together: fillfactor 70 saves WAL');
 cmp_ok($seen{third}{advice}{recommended_fillfactor}, '<=', 80, 'a third of each page together: 80 or less is advised');
 cmp_ok($truth{indexed_fourth}{70}{hot_pct}, '<', 76, 'one update of four sets an indexed column: no room makes it HOT');
-cmp_ok($seen{indexed_fourth}{advice}{recommended_fillfactor}, '>=', 70, 'one update of four sets an indexed column: 70 or more is advised');
+cmp_ok($seen{indexed_fourth}{advice}{recommended_fillfactor}, '>=', 70,
+	'one update of four sets an indexed column: 70 or more is advised');
 cmp_ok($seen{lengths}{advice}{recommended_fillfactor}, '>=', 80, 'two lengths, single updates: 80 or more is advised');
 done_testing();

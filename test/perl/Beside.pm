@@ -6,7 +6,8 @@ use Exporter 'import';
 use IPC::Run ();
 use PostgreSQL::Test::Utils qw(slurp_file);
 use Time::HiRes qw(sleep);
-our @EXPORT_OK = qw(program_beside psql_beside wake hold close_gate freeze collect_all);
+our @EXPORT_OK = qw(program_beside psql_beside wake hold close_gate freeze collect_all time_passes
+	watched_a_day with_provisional);
 
 # program_beside(COMMAND...): start a program. Its output is in {out} and {err}.
 sub program_beside
@@ -23,7 +24,8 @@ sub psql_beside
 {
 	my ($node, $database, @commands) = @_;
 	my $user = $database =~ s/ as (\S+)$// ? " user=$1" : '';
-	return program_beside('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-d', $node->connstr($database) . $user,
+	return program_beside('psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=verbose', '-d',
+		$node->connstr($database) . $user,
 		map { ('-c', $_) } @commands);
 }
 
@@ -31,9 +33,48 @@ sub psql_beside
 sub collect_all
 {
 	my ($node, $database) = @_;
-	$node->poll_query_until($database, q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()))
+	$node->poll_query_until($database,
+		q(SELECT count(*) = 0 FROM pg_stat_activity
+			WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()))
 	  or die 'sessions of the workload stay';
 	return $node->safe_psql($database, 'CALL ff_collect()');
+}
+
+# time_passes(NODE, DATABASE, INTERVAL): all times in the history, except those that the server also knows, move that
+# far
+# into the past. So intervals can be as long as a test wants, and equally long on a slow machine.
+sub time_passes
+{
+	my ($node, $database, $interval) = @_;
+	return $node->safe_psql($database, qq{
+		SELECT format('UPDATE %s SET %s', a.attrelid::regclass,
+			string_agg(format('%1\$I = %1\$I - interval ''$interval''', a.attname), ', '))
+		  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+		 WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind = 'r'
+		   AND a.atttypid = 'timestamptz'::regtype AND a.attname !~ '_?reset\$'
+		 GROUP BY a.attrelid \\gexec});
+}
+
+# watched_a_day(NODE, DATABASE): as if the first intervals had lasted a day longer.
+sub watched_a_day
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database, q(
+		UPDATE ff_internal.collection SET began_at = began_at - interval '1 day'
+		 WHERE began_at <= (SELECT min(began_at) FROM ff_internal.counter_interval);
+		UPDATE ff_internal.statement_history h SET began_at = began_at - interval '1 day'
+		 WHERE NOT EXISTS (SELECT FROM ff_internal.statement_history o WHERE o.ended_at < h.ended_at);
+		UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
+		 WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o
+		                    WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at);
+		SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE closed_at IS NULL));
+}
+
+# with_provisional(SCRIPT): a script of ff_script() that also makes the changes that are provisional.
+sub with_provisional
+{
+	my ($script) = @_;
+	return $script =~ s/^\\if :provisional \\\\ (.*) \\endif$/$1/gmr =~ s/provisional :undo/provisional on/r;
 }
 
 # Wait until it ends; returns its output, after 'failed: ' if it failed.
@@ -70,7 +111,8 @@ sub ended_soon
 sub wake
 {
 	my ($node, $database) = @_;
-	my $napping = q(SELECT pid FROM pg_stat_activity WHERE wait_event = 'Extension' AND query ~ 'ff_(collect|sample)' AND pid <> pg_backend_pid());
+	my $napping = q(SELECT pid FROM pg_stat_activity
+		WHERE wait_event = 'Extension' AND query ~ 'ff_(collect|sample)' AND pid <> pg_backend_pid());
 	return kill 'HUP', split /\n/, $node->safe_psql($database, $napping);
 }
 
@@ -81,7 +123,11 @@ sub hold
 	open my $session, '|-', 'psql', '-Xq', '-o', '/dev/null', '-d', $node->connstr($database) or die "psql: $!";
 	print $session "SELECT pg_advisory_lock($key);\n";
 	$session->flush;
-	my $self = bless { session => $session, node => $node, database => $database, lock => "locktype = 'advisory' AND classid = 0 AND objid = $key AND database = (SELECT oid FROM pg_database WHERE datname = current_database())" };
+	my $self = bless { session => $session, node => $node, database => $database,
+		lock =>
+			"locktype = 'advisory' AND classid = 0 AND objid = $key AND database = (SELECT oid FROM pg_database " .
+			"WHERE datname = current_database())"
+			};
 	$self->until_seen('granted');
 	return $self;
 }
@@ -101,7 +147,8 @@ sub reached
 {
 	my ($self) = @_;
 	$self->until_seen('NOT granted');
-	return $self->{node}->safe_psql($self->{database}, "SELECT pid FROM pg_locks WHERE $self->{lock} AND NOT granted LIMIT 1");
+	return $self->{node}->safe_psql($self->{database},
+		"SELECT pid FROM pg_locks WHERE $self->{lock} AND NOT granted LIMIT 1");
 }
 
 # close_gate(NODE, DATABASE, TABLE, OP, NTH): from now on the NTH statement that
@@ -136,7 +183,8 @@ sub freeze
 		if ($pid)
 		{
 			kill 'STOP', $pid;
-			return bless { pid => $pid } if $node->safe_psql($database, "SELECT count(*) FROM ($state) s WHERE pid = $pid");
+			return bless { pid => $pid }
+				if $node->safe_psql($database, "SELECT count(*) FROM ($state) s WHERE pid = $pid");
 			kill 'CONT', $pid;
 		}
 		$session->{process}->pump_nb if $session->{process}->pumpable;

@@ -52,7 +52,8 @@ sub take_extension
 		my ($source, $target) = map { ask($_, $option) . $below } $from, $into;
 		foreach my $file (glob("'$source/fillfactor_advisor'[.-]*"))
 		{
-			system("cp '$file' '$target/.new' && mv '$target/.new' '$target'/\$(basename '$file')") == 0 or die "could not copy $file";
+			system("cp '$file' '$target/.new' && mv '$target/.new' '$target'/\$(basename '$file')") == 0
+				or die "could not copy $file";
 		}
 	}
 	return;

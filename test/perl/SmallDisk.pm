@@ -16,7 +16,12 @@ sub small_disk
 	my @unshare = qw(unshare --user --mount --map-current-user --keep-caps);
 	return undef if system("@unshare mount -t tmpfs -o size=$size tmpfs $space >/dev/null 2>&1") != 0;
 	$node->stop;
-	system(@unshare, 'sh', '-c', "mount -t tmpfs -o size=$size,mode=0700 tmpfs $space && exec pg_ctl -s -w -D '" . $node->data_dir . "' -l '" . $node->logfile . "' start") == 0
+	system(@unshare, 'sh', '-c',
+		"mount -t tmpfs -o size=$size,mode=0700 tmpfs $space && exec pg_ctl -s -w -D '"
+			. $node->data_dir
+			. "' -l '"
+			. $node->logfile
+			. "' start") == 0
 	  or die 'could not start the server in a namespace';
 	$node->_update_pid(1);
 	return $space;

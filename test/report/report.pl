@@ -24,19 +24,34 @@ sub database
 	my ($name, $n, $options) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $name " . ($options // ''));
 	$node->safe_psql($name, "CREATE EXTENSION fillfactor_advisor");
-	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-v', "n=$n", '-o', '/dev/null', '-f', "$FindBin::Bin/../pictures/tables.sql", '-d', $node->connstr($name) ], "$n tables");
+	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-v', "n=$n", '-o', '/dev/null', '-f',
+		"$FindBin::Bin/../pictures/tables.sql", '-d', $node->connstr($name) ],
+		"$n tables");
 	# fit the model as collections would, but with many tables only for those that change
 	$node->safe_psql($name, "ALTER DATABASE $name SET fillfactor_advisor.fits = 1");
-	$node->safe_psql($name, q(SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE substr(relname, 2)::int % 18 IN (1, 5) OR substr(relname, 2)::int <= 20));
+	$node->safe_psql($name,
+		q(SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation
+			WHERE substr(relname, 2)::int % 18 IN (1, 5) OR substr(relname, 2)::int <= 20));
 	return;
 }
 
 # like() and unlike() on a page, without printing all of it when they fail.
 sub has     { my ($html, $pattern, $what) = @_; return ok($html =~ $pattern, $what); }
-sub has_not { my ($html, $pattern, $what) = @_; my $found = $html =~ /$pattern/ ? $& : undef; return is($found, undef, $what); }
+sub has_not
+{
+	my ($html, $pattern, $what) = @_;
+	my $found = $html =~ /$pattern/ ? $& : undef;
+	return is($found, undef, $what);
+}
 
 # A page without its own style and script.
-sub without_own { my ($html) = @_; $html =~ s/<style>.*?<\/style>//s; $html =~ s/<script>.*?<\/script>\n<\/body>/<\/body>/s; return $html; }
+sub without_own
+{
+	my ($html) = @_;
+	$html =~ s/<style>.*?<\/style>//s;
+	$html =~ s/<script>.*?<\/script>\n<\/body>/<\/body>/s;
+	return $html;
+}
 
 # The page is well nested, with every attribute quoted and only known elements.
 sub check_html
@@ -44,7 +59,9 @@ sub check_html
 	my ($html, $what) = @_;
 	my (@open, $bad);
 	my %void = map { $_ => 1 } qw(meta link wbr circle path);
-	my %known = map { $_ => 1 } qw(html head title style body header nav main section article h1 h2 h3 h4 p b i a span div button ul li pre table caption thead tbody tr th td figure figcaption svg desc text script), keys %void;
+	my %known = map { $_ => 1 } qw(html head title style body header nav main section article h1 h2 h3 h4 p b i a span
+		div button ul li pre table caption thead tbody tr th td figure figcaption svg desc text script),
+	keys %void;
 
 	# one style and one script, which the policy allows by their hashes
 	my ($policy) = $html =~ /<meta http-equiv="Content-Security-Policy" content="(default-src 'none';[^"]*)">/;
@@ -73,8 +90,11 @@ sub check_html
 	my %ids = map { $_ => 1 } $html =~ /\sid="([^"]*)"/g;
 	is(join(' ', grep { !$ids{$_} } $html =~ /href="#([^"]*)"/g), '', "$what: every link has its target");
 	my @svg = $html =~ /(<svg .*?<\/svg>)/gs;
-	is(scalar(grep { !/<title>[^<]+<\/title>\n<desc>[^<]+<\/desc>/ } @svg), 0, "$what: every picture has a title and a description");
-	is(scalar(() = $html =~ /<table>/g), scalar(() = $html =~ /<table>\n<caption>[^<]+<\/caption>\n<thead><tr><th scope="col"/g), "$what: every table has a caption and headers");
+	is(scalar(grep { !/<title>[^<]+<\/title>\n<desc>[^<]+<\/desc>/ } @svg), 0,
+		"$what: every picture has a title and a description");
+	is(scalar(() = $html =~ /<table>/g),
+		scalar(() = $html =~ /<table>\n<caption>[^<]+<\/caption>\n<thead><tr><th scope="col"/g),
+		"$what: every table has a caption and headers");
 	return;
 }
 
@@ -86,23 +106,38 @@ sub check_curves
 	my ($first) = $html =~ /<section id="first">(.*?)<\/section>/s;
 	my %row = map { /href="#t(\d+)"/ ? ($1 => $_) : () } $first =~ /<tr [^>]*>.*?<\/tr>/gs;
 	my %article = $html =~ /<article id="t(\d+)">(.*?)<\/article>/gs;
-	my @advised = split /\n/, $node->safe_psql($name, q(SELECT relation::oid FROM ff_advise() WHERE action IN ('lower', 'raise')));
-	my $small = qr/<svg class="small"[^>]*>\n<title>Predicted (?:HOT share|size) at each fillfactor<\/title>.*<path class="(?:hot|size)" d="M0 \d+H[0-9HV]+".*<path class="advised" /s;
+	my @advised = split /\n/,
+		$node->safe_psql($name, q(SELECT relation::oid FROM ff_advise() WHERE action IN ('lower', 'raise')));
+	my $title = qr/<title>Predicted (?:HOT share|size) at each fillfactor<\/title>/;
+	my $line = qr/<path class="(?:hot|size)" d="M0 \d+H[0-9HV]+"/;
+	my $small = qr/<svg class="small"[^>]*>\n$title.*$line.*<path class="advised" /s;
 	my ($pre) = $html =~ /<section id="sql">.*?<pre>(.*?)<\/pre>/s;
-	is(scalar(() = ($pre // '') =~ /^(?:--provisional )?ALTER TABLE .* SET \(fillfactor = \d+\);$/mg), scalar(@advised), "$what: every advised statement can be copied");
-	like($html, @advised ? qr/<h1>${\ scalar @advised} changes?: .* Based on \d+ \w+[.:]/ : qr/<h1>No change of a fillfactor is advised\./, "$what: the heading gives the answer");
-	like($html, qr/<button type="button" class="change" aria-pressed="false"><b>${\ scalar @advised}<\/b>to change<\/button>/, "$what: a tile counts the changes");
+	is(scalar(() = ($pre // '') =~ /^(?:--provisional )?ALTER TABLE .* SET \(fillfactor = \d+\);$/mg), scalar(@advised),
+		"$what: every advised statement can be copied");
+	like($html,
+		@advised
+			? qr/<h1>${\ scalar @advised} changes?: .* Based on \d+ \w+[.:]/
+			: qr/<h1>No change of a fillfactor is advised\./,
+		"$what: the heading gives the answer");
+	like($html,
+		qr/<button type="button" class="change" aria-pressed="false"><b>${\ scalar @advised}<\/b>to change<\/button>/,
+		"$what: a tile counts the changes");
 	is(join(' ', grep { ($row{$_} // '') !~ $small } @advised), '', "$what: every advised table has its curve");
 	is(scalar(keys %row), scalar(@advised), "$what: only advised tables are under What to do first");
-	is(join(' ', grep { length $row{$_} > 4000 } keys %row), '', "$what: each advised table takes at most 4000 bytes there");
-	is(join(' ', grep { $article{$_} && $article{$_} !~ /<title>Prediction for each fillfactor<\/title>.*<path class="size" d="M[-0-9. MVH]+"/s } @advised), '', "$what: the articles have the curve in full size");
+	is(join(' ', grep { length $row{$_} > 4000 } keys %row), '',
+		"$what: each advised table takes at most 4000 bytes there");
+	my $curve = qr/<title>Prediction for each fillfactor<\/title>.*<path class="size" d="M[-0-9. MVH]+"/s;
+	is(join(' ', grep { $article{$_} && $article{$_} !~ $curve } @advised), '',
+		"$what: the articles have the curve in full size");
 	return scalar @advised;
 }
 
 sub check_blockers
 {
 	my ($html, $what) = @_;
-	is(join(' ', grep { !/<caption>Indexes on columns that updates set|No index is in the way of HOT/ } $html =~ /<article .*?<\/article>/gs), '', "$what: every table in detail says what prevents HOT, or that nothing does");
+	my $told = qr/<caption>Indexes on columns that updates set|No index is in the way of HOT/;
+	is(join(' ', grep { !/$told/ } $html =~ /<article .*?<\/article>/gs), '',
+		"$what: every table in detail says what prevents HOT, or that nothing does");
 	return;
 }
 
@@ -117,10 +152,15 @@ $node->safe_psql('few', q{
 	CREATE SCHEMA "</table><img src=x onerror=alert(1)>";
 	ALTER TABLE t10 SET SCHEMA "</table><img src=x onerror=alert(1)>";
 	CREATE TABLE part (i int) PARTITION BY RANGE (i);
-	INSERT INTO ff_internal.problem SELECT rel_id, now(), 1, 'XX001', '<b onmouseover="alert(1)">invalid page</b>' FROM ff_internal.relation ORDER BY rel_id LIMIT 1;
+	INSERT INTO ff_internal.problem
+		SELECT rel_id, now(), 1, 'XX001', '<b onmouseover="alert(1)">invalid page</b>'
+		FROM ff_internal.relation ORDER BY rel_id LIMIT 1;
 	INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
-	SELECT rel_id, 'fillfactor', now() - interval '31 minutes', now() - interval '30 minutes', epoch_id, 90, 100 FROM ff_internal.relation WHERE relname = 't1';
-	UPDATE ff_internal.counter_interval SET rewritten = true WHERE (rel_id, ended_at) = (SELECT rel_id, max(ended_at) - interval '10 minutes' FROM ff_internal.counter_interval
+	SELECT rel_id, 'fillfactor', now() - interval '31 minutes', now() - interval '30 minutes', epoch_id, 90, 100
+		FROM ff_internal.relation WHERE relname = 't1';
+	UPDATE ff_internal.counter_interval SET rewritten = true
+		WHERE (rel_id, ended_at) = (SELECT rel_id, max(ended_at) - interval '10 minutes'
+			FROM ff_internal.counter_interval
 		JOIN ff_internal.relation USING (rel_id) WHERE relname = 't1' GROUP BY rel_id);
 	CREATE TABLE filled AS SELECT * FROM generate_series(1, 1000) i;
 });
@@ -132,9 +172,11 @@ has_not(without_own($few), qr/<(?:script|img|b )|[\s"']on[a-z]+="/, 'few tables:
 has($few, qr/&lt;script&gt;alert\(1\)&lt;\/script&gt;/, 'few tables: the name is shown as it is');
 has($few, qr/<meta charset="utf-8">.*\xc3\xa4\xe2\x82\xac/s, 'few tables: the page says its encoding');
 has_not($few, qr/\xe2\x80\xae/, 'few tables: no character changes the direction of text');
-has($few, qr/<path class="event"[^>]*><text[^>]*>fillfactor 90 -&gt; 100</, 'few tables: a change of fillfactor is marked');
+has($few, qr/<path class="event"[^>]*><text[^>]*>fillfactor 90 -&gt; 100</,
+	'few tables: a change of fillfactor is marked');
 has($few, qr/<path class="event"[^>]*><text[^>]*>rewritten</, 'few tables: a rewrite is marked');
-has($few, qr/<section id="verified">.*<td>fillfactor 90 -&gt; 100<.*<title>HOT share before and after<\/title>/s, 'few tables: a picture shows the result of a change');
+has($few, qr/<section id="verified">.*<td>fillfactor 90 -&gt; 100<.*<title>HOT share before and after<\/title>/s,
+	'few tables: a picture shows the result of a change');
 has($few, qr/partitioned: holds no rows itself/, 'few tables: a table that was not examined has the reason');
 has($few, qr/&lt;b onmouseover=&quot;alert\(1\)&quot;&gt;invalid page/, 'few tables: the problem is shown');
 has($few, qr/<h4>HOT share over time<\/h4>/, 'few tables: the HOT share over time is shown');
@@ -147,8 +189,11 @@ my $many = $node->safe_psql('many', 'SELECT ff_report()');
 check_html($many, 'many tables');
 cmp_ok(check_curves('many', $many, 'many tables'), '>', 100, 'many tables: more are advised than are in detail');
 is(scalar(() = $many =~ /<article /g), 20, 'many tables: 20 are shown in detail');
-is(scalar(() = $many =~ /<tr id="t\d+" data-k="\w+"><th scope="row">public\.<wbr>t\d+<\/th><td class="n">\d+<\/td><td>(?:keep|wait|raise|lower)</g), 980, 'many tables: all others have a row');
-has($many, qr/<th scope="col" class="n">WAL per update<.*<td class="n">[-+]\d+ %<\/td>/s, 'many tables: the difference in WAL per update is shown');
+my $head = qr/<tr id="t\d+" data-k="\w+"><th scope="row">public\.<wbr>t\d+<\/th>/;
+is(scalar(() = $many =~ /$head<td class="n">\d+<\/td><td>(?:keep|wait|raise|lower)</g), 980,
+	'many tables: all others have a row');
+has($many, qr/<th scope="col" class="n">WAL per update<.*<td class="n">[-+]\d+ %<\/td>/s,
+	'many tables: the difference in WAL per update is shown');
 cmp_ok(length $many, '<', 2_000_000, 'many tables: the page is smaller than two megabytes');
 # the overview in psql fits a terminal, even with long names
 my $overview = sub {
@@ -156,22 +201,33 @@ my $overview = sub {
 	IPC::Run::run([ 'psql', '-X', '-d', $node->connstr('many'), '-c', $_[0] ], '>', \$out);
 	return $out;
 };
-$node->safe_psql('many', q(CREATE SCHEMA "a schema with quite a long name"; ALTER TABLE t1 RENAME TO "and a table whose name is not shorter at all"; ALTER TABLE "and a table whose name is not shorter at all" SET SCHEMA "a schema with quite a long name"));
+$node->safe_psql('many',
+	q(CREATE SCHEMA "a schema with quite a long name";
+		ALTER TABLE t1 RENAME TO "and a table whose name is not shorter at all";
+		ALTER TABLE "and a table whose name is not shorter at all" SET SCHEMA "a schema with quite a long name"));
 my @shown = split /\n/, $overview->('SELECT * FROM ff_advice');
 is(join("\n", grep { length >= 100 } @shown), '', 'many tables: the overview is under 100 columns wide');
 is(scalar(@shown), 1005, 'many tables: the overview has a line for each table and the total');
-like(join("\n", @shown), qr/^ "a sche\.\.[a-z ]+at all" +\|/m, 'many tables: a long name is shortened in its middle') or diag $shown[2];
-ok(!(grep { length > 60 } split /\n/, $node->safe_psql('many', 'SELECT why FROM ff_advice')), 'many tables: the column why is short');
+like(join("\n", @shown), qr/^ "a sche\.\.[a-z ]+at all" +\|/m, 'many tables: a long name is shortened in its middle')
+	or diag $shown[2];
+ok(!(grep { length > 60 } split /\n/, $node->safe_psql('many', 'SELECT why FROM ff_advice')),
+	'many tables: the column why is short');
 my $actions = join ' ', map { (split /\|/)[3] =~ s/ //gr } @shown[2 .. $#shown - 2];
 unlike($actions, qr/(?:keep|wait).*(?:lower|raise)/, 'many tables: changes come first');
 # the size of a picture does not grow with the number of steps, which is at most 91
-my $small = $node->safe_psql('many', q(SELECT (ff_internal.curve_pictures(array_agg(s), 100, 42)).small FROM (SELECT jsonb_populate_record(NULL::ff_internal.step,
-	jsonb_build_object('fillfactor', f, 'hot_pct', 100 - f, 'hot_pct_low', 90 - f, 'hot_pct_high', 110 - f, 'size_bytes', 1000000 / f)) FROM generate_series(10, 100) f) p(s)));
-like($small, qr/^<svg .*<desc>Now: 0\.0 % HOT \(-10\.0 to 10\.0\)\. Advised 42: 58\.0 % HOT \(48\.0 to 68\.0\)\.<\/desc>.*d="M0 20H0V22H4V24H7.*<path class="advised" d="M114 0V200".*<\/svg>$/s, 'small curve: it shows the current and the advised fillfactor');
+my $small = $node->safe_psql('many', q(SELECT (ff_internal.curve_pictures(array_agg(s), 100, 42)).small
+	FROM (SELECT jsonb_populate_record(NULL::ff_internal.step,
+	jsonb_build_object('fillfactor', f, 'hot_pct', 100 - f, 'hot_pct_low', 90 - f, 'hot_pct_high', 110 - f,
+		'size_bytes', 1000000 / f))
+	FROM generate_series(10, 100) f) p(s)));
+my $words = quotemeta 'Now: 0.0 % HOT (-10.0 to 10.0). Advised 42: 58.0 % HOT (48.0 to 68.0).';
+like($small, qr/^<svg .*<desc>$words<\/desc>.*d="M0 20H0V22H4V24H7.*<path class="advised" d="M114 0V200".*<\/svg>$/s,
+	'small curve: it shows the current and the advised fillfactor');
 cmp_ok(length $small, '<', 2000, 'small curve: it takes less than 2000 bytes');
 
 # --- other encodings
-foreach my $one ([ 'LATIN1', q('g' || chr(228) || 'rten'), 'latin1', qr/g\xe4rten/ ], [ 'WIN1252', q('x' || chr(128)), 'windows-1252', qr/x\x80/ ],
+foreach my $one ([ 'LATIN1', q('g' || chr(228) || 'rten'), 'latin1', qr/g\xe4rten/ ],
+	[ 'WIN1252', q('x' || chr(128)), 'windows-1252', qr/x\x80/ ],
 	[ 'SQL_ASCII', q('g' || chr(195) || chr(164) || 'rten'), 'utf-8', qr/g\xc3\xa4rten/ ])
 {
 	my ($encoding, $name, $charset, $shown) = @$one;
@@ -185,22 +241,34 @@ foreach my $one ([ 'LATIN1', q('g' || chr(228) || 'rten'), 'latin1', qr/g\xe4rte
 }
 
 # --- hostile statements
-my $hostile = "</script><script>alert(2)</script> ]]> --> <!-- </td></style></svg> \"'><img src=x onerror=alert(3)> &lt; \x01\x1b[31m\x7f \xe2\x80\xaegnp.exe";
+my $hostile =
+	"</script><script>alert(2)</script> ]]> --> <!-- </td></style></svg> \"'><img src=x onerror=alert(3)> &lt; " .
+	"\x01\x1b[31m\x7f \xe2\x80\xaegnp.exe";
 SKIP:
 {
 	skip 'this server came without pg_stat_statements', 12 unless $statements;
 	$node->safe_psql('postgres', 'CREATE DATABASE hostile');
 	$node->safe_psql('hostile', 'CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor');
-	$node->safe_psql('hostile', 'CREATE TABLE victim (i int PRIMARY KEY, j int) WITH (fillfactor = 40); CREATE INDEX ON victim (j); INSERT INTO victim SELECT i FROM generate_series(1, 2000) i; CALL ff_collect()');
+	$node->safe_psql('hostile',
+		'CREATE TABLE victim (i int PRIMARY KEY, j int) WITH (fillfactor = 40);
+			CREATE INDEX ON victim (j);
+			INSERT INTO victim SELECT i FROM generate_series(1, 2000) i;
+			CALL ff_collect()');
 	$node->safe_psql('hostile', "UPDATE victim SET j /* $hostile */ = i");
-	$node->poll_query_until('hostile', "SELECT n_tup_upd = 2000 FROM pg_stat_user_tables WHERE relname = 'victim'") or die 'no counters';
+	$node->poll_query_until('hostile', "SELECT n_tup_upd = 2000 FROM pg_stat_user_tables WHERE relname = 'victim'")
+		or die 'no counters';
 	$node->safe_psql('hostile', 'CALL ff_collect()');
 	my $html = $node->safe_psql('hostile', 'SELECT ff_report()');
 	check_html($html, 'hostile statement');
 	check_blockers($html, 'hostile statement');
-	has($html, qr/<article .*<td class="w">1 call, 2000 rows: UPDATE victim SET j \/\* &lt;\/script&gt;&lt;script&gt;alert\(2\)&lt;\/script&gt; \]\]&gt; --&gt; &lt;!-- &lt;\/td&gt;.*&quot;&#39;&gt;&lt;img src=x onerror=alert\(3\)&gt; &amp;lt; +\[31m +&#xFFFD;gnp\.exe/s,
+	my @part = map { quotemeta }
+		'/* &lt;/script&gt;&lt;script&gt;alert(2)&lt;/script&gt; ]]&gt; --&gt; &lt;!-- &lt;/td&gt;',
+		'&quot;&#39;&gt;&lt;img src=x onerror=alert(3)&gt; &amp;lt;';
+	has($html,
+		qr/<article .*<td class="w">1 call, 2000 rows: UPDATE victim SET j $part[0].*$part[1] +\[31m +&#xFFFD;gnp\./s,
 		'hostile statement: it is shown as it is, except for characters that cannot be shown');
-	has_not(without_own($html), qr/<(?:script|img|!--)|[\s"']on[a-z]+="|\]\]>/, 'hostile statement: no part of it became HTML');
+	has_not(without_own($html), qr/<(?:script|img|!--)|[\s"']on[a-z]+="|\]\]>/,
+		'hostile statement: no part of it became HTML');
 	$hostile = $html;
 }
 
@@ -210,29 +278,40 @@ $node->safe_psql('none', 'CREATE EXTENSION fillfactor_advisor');
 my $none = $node->safe_psql('none', 'SELECT ff_report()');
 check_html($none, 'no table');
 has($none, qr/Nothing was collected yet/, 'no table: the report says that nothing was collected');
-like($node->safe_psql('none', q(SELECT evidence FROM ff_settings() WHERE setting = 'backend_flush_after')), qr/^no table with pages in this database yet, memory (?:unknown|\d+ [kMGT]B), shared_buffers \d+ [kMG]B$/, 'no table: the evidence of a setting says so');
-is($node->safe_psql('none', q{SELECT string_agg(evidence, '; ') FROM ff_settings() WHERE evidence ~ ' [,;]|\( | \)|^ | $|  '}), '', 'no table: no evidence has a gap');
+like($node->safe_psql('none', q(SELECT evidence FROM ff_settings() WHERE setting = 'backend_flush_after')),
+	qr/^no table with pages in this database yet, memory (?:unknown|\d+ [kMGT]B), shared_buffers \d+ [kMG]B$/,
+	'no table: the evidence of a setting says so');
+is($node->safe_psql('none',
+	q{SELECT string_agg(evidence, '; ') FROM ff_settings() WHERE evidence ~ ' [,;]|\( | \)|^ | $|  '}),
+	'', 'no table: no evidence has a gap');
 
 my ($code, undef, $error) = $node->psql('none', 'SELECT ff_report(-1)', extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
 like($error, qr/22023/, 'a negative number of tables is an error');
 $node->safe_psql('none', 'CREATE ROLE reader IN ROLE pg_read_all_stats; CREATE ROLE nobody');
-is($node->psql('none', 'SET ROLE reader; SELECT length(ff_report()) > 1000'), 0, 'a member of pg_read_all_stats may read the report');
+is($node->psql('none', 'SET ROLE reader; SELECT length(ff_report()) > 1000'), 0,
+	'a member of pg_read_all_stats may read the report');
 isnt($node->psql('none', 'SET ROLE nobody; SELECT ff_report()'), 0, 'other roles may not read the report');
 
 # --- the page in a browser
 SKIP:
 {
-	my ($browser) = grep { -x } map { my $dir = $_; map { "$dir/$_" } qw(chromium chromium-browser google-chrome) } split /:/, $ENV{PATH};
+	my ($browser) = grep { -x } map { my $dir = $_;
+		map { "$dir/$_" } qw(chromium chromium-browser google-chrome) } split /:/,
+	$ENV{PATH};
 	unless ($browser)
 	{
-		my $why = ($ENV{FFA_TOOLS} // 'yes') eq 'yes' ? 'no chromium in PATH; make test installs it, as root with apt' : $ENV{FFA_TOOLS};
+		my $why = ($ENV{FFA_TOOLS} // 'yes') eq 'yes'
+			? 'no chromium in PATH; make test installs it, as root with apt'
+			: $ENV{FFA_TOOLS};
 		diag "NOT TESTED: the report in a browser: $why";
 		skip $why, 33;
 	}
 
 	# Options that keep the browser from using more of the machine than it needs.
-	my @browser = ('timeout', '120', $browser, qw(--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
-		--disable-sync --disable-extensions --disable-dev-shm-usage --no-pings), '--host-resolver-rules=MAP * ~NOTFOUND');
+	my @browser = ('timeout', '120', $browser, qw(--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
+		--disable-background-networking --disable-component-update
+		--disable-sync --disable-extensions --disable-dev-shm-usage
+		--no-pings), '--host-resolver-rules=MAP * ~NOTFOUND');
 
 	# The requests that a page makes, without the browser's own. No name is resolved, so nothing leaves the machine.
 	my $open = sub {
@@ -242,10 +321,12 @@ SKIP:
 		print $file $html;
 		close $file;
 		my @command = (@browser, qw(--enable-logging=stderr --v=0),
-			"--user-data-dir=$dir/profile", "--log-net-log=$dir/net.json", @options, '--dump-dom', "file://$dir/page.html");
+			"--user-data-dir=$dir/profile", "--log-net-log=$dir/net.json", @options, '--dump-dom',
+			"file://$dir/page.html");
 		my ($dom, $said) = ('', '');
 		my $ended = IPC::Run::run(\@command, '<', \undef, '>', \$dom, '2>', \$said);
-		my @asked = map { /"url":"((?!file:|data:)[^"]*)"/ } grep { /"network_isolation_key":"file:/ } -e "$dir/net.json" ? split(/\n/, slurp_file("$dir/net.json")) : ();
+		my @events = -e "$dir/net.json" ? split(/\n/, slurp_file("$dir/net.json")) : ();
+		my @asked = map { /"url":"((?!file:|data:)[^"]*)"/ } grep { /"network_isolation_key":"file:/ } @events;
 		return ($ended, $dom, $said, "@asked");
 	};
 	# a browser that did not come up is started again
@@ -258,7 +339,8 @@ SKIP:
 	my ($said, $asked);
 	for (1 .. 3)
 	{
-		(undef, undef, $said, $asked) = $open->('<img src="http://host.invalid/a.png"><script>console.log("hear me")</script>');
+		my $page = '<img src="http://host.invalid/a.png"><script>console.log("hear me")</script>';
+		(undef, undef, $said, $asked) = $open->($page);
 		last if $asked && $said =~ /hear me/;
 	}
 	like($asked, qr{http://host\.invalid/a\.png}, 'Chromium: a request would be seen');
@@ -268,18 +350,20 @@ SKIP:
 		my ($name, $html) = @$page;
 		my ($ended, $dom, $said, $asked) = $look->($html);
 		ok($ended, "$name in Chromium: the page opens") or diag $said;
-		is(scalar(() = $dom =~ /<svg /g), scalar(() = $html =~ /<svg /g), "$name in Chromium: every picture is in the document");
+		is(scalar(() = $dom =~ /<svg /g), scalar(() = $html =~ /<svg /g),
+			"$name in Chromium: every picture is in the document");
 		unlike($said, qr/CONSOLE/, "$name in Chromium: there is no console message");
 		is($asked, '', "$name in Chromium: the page makes no request");
 	}
 
-	# At each width, in a frame: nothing is wider than the page, no column is so narrow that its text becomes a tower, and
-	# the buttons work.
+	# At each width, in a frame: nothing is wider than the page, no column is so narrow that its text becomes a tower,
+	# and the buttons work.
 	my $probe = <<'END';
 <script>
 // all at once, in the event: the document is looked at when it has loaded
 addEventListener('load', () => {
-  const frame = document.querySelector('iframe'), doc = () => frame.contentDocument, all = s => [...doc().querySelectorAll(s)], said = [];
+  const frame = document.querySelector('iframe'), doc = () => frame.contentDocument;
+  const all = s => [...doc().querySelectorAll(s)], said = [];
   const say = (what, ok) => said.push((ok ? 'ok ' : 'not ok ') + what), seen = e => e.offsetParent !== null;
   for (const width of [390, 500, 768, 1400]) {
     frame.style.width = width + 'px';
@@ -288,21 +372,26 @@ addEventListener('load', () => {
     let tower = '';
     for (const e of all('th, td, p, h1, h3, figcaption, .tiles > *')) {
       range.selectNodeContents(e);
-      const high = range.getBoundingClientRect().height, most = 24 * (2 + Math.ceil(e.textContent.length / 20)) + (e.querySelector('svg') ? 60 : 0);
+      const high = range.getBoundingClientRect().height;
+      const most = 24 * (2 + Math.ceil(e.textContent.length / 20)) + (e.querySelector('svg') ? 60 : 0);
       if (high > most) tower = `${high} of ${most}: ${e.textContent.slice(0, 60)}`;
     }
     say(`${width}: nothing is taller than its text ${tower}`, tower === '');
     const cut = all('.wide').filter(e => width === 1400 && e.scrollWidth > e.clientWidth + 1);
     say(`${width}: tables are seen whole`, cut.length === 0);
   }
-  const light = c => { const [r, g, b] = c.match(/[0-9.]+/g).slice(0, 3).map(v => (v / 255) ** 2.2); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const light = c => {
+    const [r, g, b] = c.match(/[0-9.]+/g).slice(0, 3).map(v => (v / 255) ** 2.2);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
   const style = e => doc().defaultView.getComputedStyle(e), back = light(style(doc().body).backgroundColor);
   for (const e of [doc().body, ...all('.sub, caption, a, .badge').slice(0, 20)]) {
     const text = light(style(e).color), contrast = (Math.max(text, back) + 0.05) / (Math.min(text, back) + 0.05);
     if (contrast < 4.5) say('contrast of ' + e.className, false);
   }
   say(back < 0.2 ? 'dark' : 'light', true);
-  const tile = doc().querySelector('.tiles button.change'), n = Number(tile.querySelector('b').textContent), rows = () => all('main [data-k]').filter(seen);
+  const tile = doc().querySelector('.tiles button.change'), n = Number(tile.querySelector('b').textContent);
+  const rows = () => all('main [data-k]').filter(seen);
   const before = rows().length;
   tile.click();
   say('a tile leaves its kind', rows().every(e => e.dataset.k === 'change') && (n > 0 || rows().length === 0));
@@ -314,15 +403,20 @@ addEventListener('load', () => {
   say('filtered by name', rows().length > 0 && rows().every(e => e.querySelector('th, h3').textContent.includes(name)));
   box.value = '';
   box.oninput();
-  const head = all('#rest thead th').find(e => e.textContent === 'updates/s'), column = () => all('#rest tbody tr').map(r => parseFloat(r.cells[head.cellIndex].textContent) || 0);
+  const head = all('#rest thead th').find(e => e.textContent === 'updates/s');
+  const column = () => all('#rest tbody tr').map(r => parseFloat(r.cells[head.cellIndex].textContent) || 0);
   if (head) {
     head.querySelector('button').click();
     const down = column();
     head.querySelector('button').click();
     const up = column();
-    say('sorted by a column, both ways', down.every((v, i) => !i || down[i - 1] >= v) && up.every((v, i) => !i || up[i - 1] <= v));
+    say('sorted by a column, both ways',
+      down.every((v, i) => !i || down[i - 1] >= v) && up.every((v, i) => !i || up[i - 1] <= v));
   }
-  if (n > 0) { doc().querySelector('.copy').click(); say('copy selects the statements', doc().getSelection().toString().includes('ALTER TABLE')); }
+  if (n > 0) {
+    doc().querySelector('.copy').click();
+    say('copy selects the statements', doc().getSelection().toString().includes('ALTER TABLE'));
+  }
   document.body.append(Object.assign(document.createElement('pre'), { id: 'said', textContent: said.join('\n') }));
 });
 </script>
@@ -333,16 +427,19 @@ END
 		{
 			my ($name, $html) = @$page;
 			(my $quoted = $html) =~ s/([&"])/'&#' . ord($1) . ';'/ge;
-			my $wrapper = qq(<!DOCTYPE html>$probe<iframe style="width:390px;height:2000px;border:0" srcdoc="$quoted"></iframe>);
+			my $frame = qq(<iframe style="width:390px;height:2000px;border:0" srcdoc="$quoted"></iframe>);
+	my $wrapper = "<!DOCTYPE html>$probe$frame";
 			my @told;
 			for (1 .. 3)
 			{
-				my (undef, $dom) = $open->($wrapper, '--window-size=1500,2000', $scheme eq 'dark' ? '--blink-settings=preferredColorScheme=0' : ());
+				my (undef, $dom) = $open->($wrapper, '--window-size=1500,2000',
+					$scheme eq 'dark' ? '--blink-settings=preferredColorScheme=0' : ());
 				@told = split /\n/, ($dom =~ /<pre id="said">(.*?)<\/pre>/s)[0] // '';
 				last if @told;
 			}
 			cmp_ok(scalar @told, '>=', 14, "$name, $scheme: all checks in the page ran");
-			is(join('; ', grep { !/^ok / } @told), '', "$name, $scheme: the page is readable at four widths and its buttons work");
+			is(join('; ', grep { !/^ok / } @told), '',
+				"$name, $scheme: the page is readable at four widths and its buttons work");
 			ok(scalar(grep { $_ eq "ok $scheme" } @told), "$name, $scheme: the page has the colours of the scheme");
 		}
 	}
@@ -354,7 +451,9 @@ END
 		print $file $html;
 		close $file;
 		my $said = '';
-		my $ended = IPC::Run::run([ @browser, "--user-data-dir=$dir/profile", '--no-pdf-header-footer', "--print-to-pdf=$dir/page.pdf", "file://$dir/page.html" ], '<', \undef, '>', \my $nothing, '2>', \$said);
+		my $ended = IPC::Run::run([ @browser, "--user-data-dir=$dir/profile", '--no-pdf-header-footer',
+			"--print-to-pdf=$dir/page.pdf", "file://$dir/page.html" ],
+			'<', \undef, '>', \my $nothing, '2>', \$said);
 		my $pdf = -e "$dir/page.pdf" ? slurp_file("$dir/page.pdf") : '';
 		diag $said unless $pdf;
 		return ($ended, scalar(() = $pdf =~ /\/Type\s*\/Page\b/g));

@@ -27,7 +27,8 @@ $node->safe_psql('postgres', q(
 	UPDATE wrapped SET v = 1 WHERE id = 4;
 	CREATE TABLE large AS SELECT g AS id, repeat('x', 1000) AS pad FROM generate_series(1, 50000) g;
 	CHECKPOINT));
-my $buffercache = $node->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_buffercache'));
+my $buffercache = $node->safe_psql('postgres',
+	q(SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_buffercache'));
 $node->safe_psql('postgres', 'CREATE EXTENSION pg_buffercache') if $buffercache;
 
 # What does this query give, or which SQLSTATE?
@@ -37,7 +38,8 @@ sub result
 	my ($status, $out, $err) = $on->psql('postgres', "\\set VERBOSITY sqlstate\n$query");
 	return $status == 0 ? $out : $err =~ /ERROR:\s+(\w{5})/ ? $1 : $err;
 }
-my $counts = 'SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_pct + dead_pct + free_pct <= 100 FROM ff_internal.sample';
+my $counts = 'SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_pct + dead_pct + free_pct <= 100
+	FROM ff_internal.sample';
 
 is(result($node, "$counts('sound')"), '18|18|0|0|1000|t', 'sound pages are counted exactly');
 
@@ -60,7 +62,8 @@ scribble($path{broken}, 5, 24, "\x01\x80\xfe\xff");
 rename $path{missing}, "$path{missing}.away" or die;
 $node->start;
 is(result($node, "$counts('holed')"), '18|18|1|0|942|t', 'an all-zero page is new and free');
-is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|0|2', 'an all-zero index page is counted as new');
+is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|0|2',
+	'an all-zero index page is counted as new');
 is(result($node, "$counts('broken')"), 'XX001', 'a wrong checksum is a read error');
 is(result($node, "$counts('missing')"), '58P01', 'a missing file is an error');
 is(result($node, "$counts('sound')"), '18|18|0|0|1000|t', 'damage in one table does not affect another');
@@ -98,11 +101,14 @@ for my $row (0 .. $#xmin)
 scribble($path{holed_id}, 1, 8160, pack('vvvv', 0, 8, 0x2000 | 100, 0x2000 | 16));
 $node->start;
 is(result($node, "$counts('holed')"), '18|18|1|5|652|t',
-	'so are those with rows in the free space, a row beyond the end, two pointers to a row, a header longer than its row, and too many pointers');
+	'so are those with rows in the free space, a row beyond the end, two pointers to a row, a header longer ' .
+	'than its row, and too many pointers');
 is(result($node, q(SELECT live_rows, update_distances FROM ff_internal.sample('wrapped'))), '4|{0,0,0,0,0,0,0,0,1}',
 	'the middle insert of a page is the middle one also where transaction ids began anew');
-is(result($node, "$counts('broken')"), '18|18|0|2|884|t', 'a page with a row of a transaction that never existed is rejected');
-is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|1|1', 'an index page with a posting list longer than its item is rejected');
+is(result($node, "$counts('broken')"), '18|18|0|2|884|t',
+	'a page with a row of a transaction that never existed is rejected');
+is(result($node, q(SELECT blocks_new, blocks_bad, leaf_pages FROM ff_sample_index('holed_id'))), '1|1|1',
+	'an index page with a posting list longer than its item is rejected');
 
 # a large read goes through a small ring
 SKIP:
@@ -136,7 +142,8 @@ SKIP:
 # another session's temporary table
 my ($in, $out, $err) = ("CREATE TEMP TABLE mine AS SELECT 1; SELECT 'ready', 'mine'::regclass::oid;\n", '', '');
 my $timer = IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default);
-my $other = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err, $timer);
+my $other = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err,
+	$timer);
 IPC::Run::pump($other) until $out =~ /ready\|(\d+)/;
 my ($oid) = $out =~ /ready\|(\d+)/;
 is(result($node, "SELECT ff_sample($oid)"), '0A000', q(another session's temporary table is refused));

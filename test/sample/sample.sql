@@ -16,7 +16,8 @@ SELECT plan(16);
 CREATE FUNCTION chance(id int, salt int) RETURNS float8 LANGUAGE sql IMMUTABLE AS
 $$ SELECT (hashint4(id * 16 + salt)::bigint + 2147483648) / 4294967296.0 $$;
 
--- as pgbench loads it; half updated; a third deleted; newest rows updated; one page in 300 emptied; widths; toasted; tiny
+-- as pgbench loads it; half updated; a third deleted; newest rows updated; one page in 300 emptied; widths; toasted;
+-- tiny
 CREATE TABLE loaded (id int, v int, filler char(84)) WITH (autovacuum_enabled = off);
 INSERT INTO loaded SELECT g, 0, '' FROM generate_series(1, 200000) g;
 CREATE TABLE half_updated (LIKE loaded) WITH (autovacuum_enabled = off);
@@ -43,39 +44,53 @@ CREATE TABLE one_page (id int) WITH (autovacuum_enabled = off);
 INSERT INTO one_page VALUES (1);
 CREATE TABLE no_page (id int);
 CREATE INDEX random_order ON widths (pad);
-CREATE TABLE names (name) AS VALUES ('loaded'), ('half_updated'), ('deleted'), ('hot_tail'), ('rare'), ('widths'), ('toasted'), ('one_page');
+CREATE TABLE names (name) AS
+	VALUES ('loaded'), ('half_updated'), ('deleted'), ('hot_tail'), ('rare'), ('widths'), ('toasted'), ('one_page');
 
 -- a full read of each table, and samples with 200 seeds
 SET fillfactor_advisor.sample_error = 0;
 SET fillfactor_advisor.sample_pages = 1000000;
-CREATE TABLE truth AS SELECT name, s.*, f.live_pct_err FROM names, ff_internal.sample(name::regclass) s, ff_sample(name::regclass) f;
+CREATE TABLE truth AS
+	SELECT name, s.*, f.live_pct_err
+	FROM names, ff_internal.sample(name::regclass) s, ff_sample(name::regclass) f;
 RESET fillfactor_advisor.sample_error;
 RESET fillfactor_advisor.sample_pages;
 CREATE FUNCTION sample(t regclass, seed int) RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('fillfactor_advisor.sample_seed', seed::text, false);
-	RETURN QUERY SELECT s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err, s.free_pct, s.free_pct_err, s.live_rows, s.blocks_read FROM ff_sample(t) s;
+	RETURN QUERY
+		SELECT s.live_pct, s.live_pct_err, s.dead_pct, s.dead_pct_err, s.free_pct, s.free_pct_err, s.live_rows,
+			s.blocks_read
+		FROM ff_sample(t) s;
 END $$;
 CREATE TABLE sampled AS
 SELECT name, s.* FROM names, generate_series(1, 200) seed,
   sample(name::regclass, seed) AS s(live_pct real, live_pct_err real, dead_pct real, dead_pct_err real,
     free_pct real, free_pct_err real, live_rows float8, blocks_read int);
 
-SELECT is((SELECT count(*) FROM truth WHERE blocks_read = blocks AND live_pct_err = 0), 8::bigint, 'a full read reads every page and has no error');
+SELECT is((SELECT count(*) FROM truth WHERE blocks_read = blocks AND live_pct_err = 0), 8::bigint,
+	'a full read reads every page and has no error');
 SELECT is_empty($$
 	SELECT name, live_rows, by_length FROM truth, LATERAL (
 		SELECT sum(l.rows::float8) FILTER (WHERE l.n % 2 = 0) AS by_length
 		  FROM unnest(inserted_lengths || updated_lengths) WITH ORDINALITY l(rows, n)) l
-	 WHERE (abs(by_length - live_rows) < 1e-5 * live_rows) IS NOT TRUE $$, 'each row is counted once in the histograms of lengths');
+	 WHERE (abs(by_length - live_rows) < 1e-5 * live_rows) IS NOT TRUE $$,
+	 'each row is counted once in the histograms of lengths');
 SELECT is_empty($$ SELECT name, blocks_read FROM sampled WHERE blocks_read > 3000 $$, 'no sample is above its limit');
-SELECT is_empty($$ SELECT name, max(live_pct_err) FROM sampled WHERE blocks_read < 2900 GROUP BY name HAVING avg(live_pct_err) > 0.5 $$,
+SELECT is_empty($$
+	SELECT name, max(live_pct_err) FROM sampled WHERE blocks_read < 2900 GROUP BY name
+	HAVING avg(live_pct_err) > 0.5 $$,
 	'error intervals are on average as narrow as wanted');
-SELECT is_empty($$ SELECT name FROM sampled s WHERE live_pct + dead_pct + free_pct > 100 OR live_pct < 0 OR dead_pct < 0 OR free_pct < 0 $$,
+SELECT is_empty($$
+	SELECT name FROM sampled s
+	WHERE live_pct + dead_pct + free_pct > 100 OR live_pct < 0 OR dead_pct < 0 OR free_pct < 0 $$,
 	'shares are not negative and add up to 100 at most');
 SELECT is_empty($$
 	SELECT name, avg(abs(s.live_pct - t.live_pct)), avg(abs(s.dead_pct - t.dead_pct)), avg(abs(s.free_pct - t.free_pct))
 	  FROM sampled s JOIN truth t USING (name) GROUP BY name
-	HAVING abs(avg(s.live_pct - t.live_pct)) > 0.1 OR abs(avg(s.dead_pct - t.dead_pct)) > 0.1 OR abs(avg(s.free_pct - t.free_pct)) > 0.1 $$,
+	HAVING abs(avg(s.live_pct - t.live_pct)) > 0.1
+		OR abs(avg(s.dead_pct - t.dead_pct)) > 0.1
+		OR abs(avg(s.free_pct - t.free_pct)) > 0.1 $$,
 	'estimates are not biased');
 SELECT is_empty($$
 	SELECT name, covered FROM (
@@ -87,14 +102,17 @@ SELECT is_empty($$
 	'95 % intervals hold the truth in at least 180 of 200 samples');
 SELECT is_empty($$
 	SELECT name FROM sampled s JOIN truth t USING (name) GROUP BY name
-	HAVING percentile_cont(0.95) WITHIN GROUP (ORDER BY greatest(abs(s.live_pct - t.live_pct), abs(s.dead_pct - t.dead_pct), abs(s.free_pct - t.free_pct))) > 1 $$,
+	HAVING percentile_cont(0.95) WITHIN GROUP (ORDER BY greatest(abs(s.live_pct - t.live_pct),
+		abs(s.dead_pct - t.dead_pct), abs(s.free_pct - t.free_pct))) > 1 $$,
 	'19 of 20 samples are within 1 point');
 
 \if :has_pgstattuple
 SELECT is_empty($$
 	SELECT name, live_pct, tuple_percent, dead_pct, dead_tuple_percent, free_pct, free_percent
 	  FROM truth, pgstattuple(name::regclass)
-	 WHERE abs(live_pct - tuple_percent) > 0.01 OR abs(dead_pct - dead_tuple_percent) > 0.01 OR abs(free_pct - free_percent) > 0.06
+	 WHERE abs(live_pct - tuple_percent) > 0.01
+	    OR abs(dead_pct - dead_tuple_percent) > 0.01
+	    OR abs(free_pct - free_percent) > 0.06
 	    OR live_rows <> tuple_count OR dead_rows <> dead_tuple_count $$,
 	'a full read finds what pgstattuple finds');
 SELECT is_empty($$
@@ -130,7 +148,8 @@ SELECT dirtied AS sample_dirtied, records AS sample_records, accessed AS sample_
 SELECT dirtied AS index_dirtied FROM trace($$ SELECT * FROM ff_sample_index('widths_pkey') $$) \gset
 \set still_dirty 0
 \if :has_buffercache
-SELECT count(*) AS still_dirty FROM pg_buffercache WHERE relfilenode = pg_relation_filenode('unread') AND isdirty AND relforknumber = 0
+SELECT count(*) AS still_dirty FROM pg_buffercache
+	WHERE relfilenode = pg_relation_filenode('unread') AND isdirty AND relforknumber = 0
 	AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) \gset
 \endif
 SELECT dirtied AS reader_dirtied FROM trace('SELECT count(*) FROM unread') \gset

@@ -10,7 +10,8 @@ use warnings;
 use TAP::Harness;
 
 # The slowest files start first.
-my @slow = qw(test/model/regret rehearsal/test/rehearsal test/collect/steps test/flow/loop test/base/package test/report/report test/apply/script test/collect/drop test/collect/rewrites);
+my @slow = qw(test/model/regret rehearsal/test/rehearsal test/collect/steps test/flow/loop test/base/package
+	test/report/report test/apply/script test/collect/drop test/collect/rewrites);
 # Lines shown of the output of a file that did not finish.
 my $lines_shown = 15;
 

@@ -9,7 +9,8 @@ SELECT o, ff_internal.effective_fillfactor(o)
 
 -- 100 updates, 60 of them HOT and 30 to another page: 10 stayed in their page and were not
 -- HOT, so with room 6 in 7 of the moved ones would have been HOT
-SELECT newpage_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
+SELECT newpage_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible,
+    round(recoverable_share::numeric, 4) AS recoverable
   FROM ff_internal.split_updates(100, 60, 30, NULL, NULL);
 -- all moved: all could be HOT, unless the statements set indexed columns
 SELECT * FROM ff_internal.split_updates(100, 0, 100, NULL, NULL);
@@ -17,13 +18,16 @@ SELECT * FROM ff_internal.split_updates(100, 0, 100, NULL, NULL, 0.75);
 -- all stayed and none was HOT: all changed an indexed column
 SELECT * FROM ff_internal.split_updates(100, 0, 0, NULL, NULL);
 -- not counted by the server: old versions in the pages give the shares
-SELECT newpage_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible, round(recoverable_share::numeric, 4) AS recoverable
+SELECT newpage_share, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible,
+    round(recoverable_share::numeric, 4) AS recoverable
   FROM ff_internal.split_updates(100, 60, NULL, 10, 30);
 -- many old versions: two in three of those that stayed were HOT, so 30 stayed without
 -- being HOT; the statements allow at most 15 for 60 HOT ones
-SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
+SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked,
+    round(eligible_share::numeric, 4) AS eligible
   FROM ff_internal.split_updates(100, 60, NULL, 20, 300, NULL, 40);
-SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked, round(eligible_share::numeric, 4) AS eligible
+SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 4) AS blocked,
+    round(eligible_share::numeric, 4) AS eligible
   FROM ff_internal.split_updates(100, 60, NULL, 20, 300, 0.2, 40);
 -- no old version HOT: no room would help
 SELECT * FROM ff_internal.split_updates(100, 0, NULL, 40, 300, NULL, 0);
@@ -39,12 +43,14 @@ SELECT s, ff_internal.span(s) FROM (VALUES (0.4::float8), (119), (120), (7199), 
 CREATE SCHEMA "odd ""schema";
 CREATE TABLE "odd ""schema"."t;--\'
 x" (i int);
-SELECT ff_internal.alter_options(c.oid, '{fillfactor=50}') FROM pg_class c WHERE c.relnamespace = '"odd ""schema"'::regnamespace;
+SELECT ff_internal.alter_options(c.oid, '{fillfactor=50}') FROM pg_class c
+    WHERE c.relnamespace = '"odd ""schema"'::regnamespace;
 CREATE MATERIALIZED VIEW mv AS SELECT 1 AS i;
 SELECT ff_internal.alter_options('mv'::regclass, '{fillfactor=90}');
 
 -- every table has a row and a reason, also before the first collection
-SELECT relation, fillfactor, recommended_fillfactor, action, cause, reason, ddl FROM ff_advise() ORDER BY relation::text COLLATE "C";
+SELECT relation, fillfactor, recommended_fillfactor, action, cause, reason, ddl
+    FROM ff_advise() ORDER BY relation::text COLLATE "C";
 
 -- relations that are not advised, and errors
 CREATE VIEW v AS SELECT 1 AS i;

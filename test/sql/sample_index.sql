@@ -16,7 +16,8 @@ SELECT leaf_density BETWEEN 87 AND 91 AS density, leaf_density_err,
        round(half_full_pct * leaf_pages / 100) AS the_last
   FROM ff_sample_index('built');
 CREATE INDEX built_70 ON t (id) WITH (fillfactor = 70);
-SELECT leaf_density BETWEEN 67 AND 71 AS density, at_fillfactor_pct > 90 AS at_fillfactor FROM ff_sample_index('built_70');
+SELECT leaf_density BETWEEN 67 AND 71 AS density, at_fillfactor_pct > 90 AS at_fillfactor
+    FROM ff_sample_index('built_70');
 
 -- Grown at the right end, and at the left end
 CREATE TEMP TABLE ascending (id int PRIMARY KEY);
@@ -25,7 +26,8 @@ SELECT row_pointers, at_fillfactor_pct > 95 AS at_fillfactor, half_full_pct < 5 
   FROM ff_sample_index('ascending_pkey');
 CREATE TEMP TABLE descending (id int PRIMARY KEY);
 INSERT INTO descending SELECT -g FROM generate_series(1, 20000) g;
-SELECT row_pointers, at_fillfactor_pct < 5 AS not_at_fillfactor, half_full_pct > 95 AS half_full, fragmentation > 90 AS fragmented
+SELECT row_pointers, at_fillfactor_pct < 5 AS not_at_fillfactor, half_full_pct > 95 AS half_full,
+    fragmentation > 90 AS fragmented
   FROM ff_sample_index('descending_pkey');
 
 -- Ten values in 10,000 rows: all pointers are in posting lists

@@ -260,7 +260,7 @@ def expand(arguments):
 
 def main():
     what, failed = sys.argv[1] if len(sys.argv) > 1 else '', 0
-    if what in ('pack', 'replay'):
+    if what in ('pack', 'replay', 'replay_mirror'):
         import stored
         return getattr(stored, what)(*sys.argv[2:])
     prepare()

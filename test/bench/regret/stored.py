@@ -7,6 +7,7 @@ of the extension's tables from which it can be made again.
 import glob
 import json
 import lzma
+import math
 import os
 import subprocess
 import sys
@@ -17,12 +18,36 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.join(HERE, '../../..')
 FILE = os.path.join(HERE, 'observations.json.xz')
+# fields of the model's input that only pages show
+PAGES = ('seen_', 'recent_', 'inserted_length', 'updated_length', 'updated_pct', 'rows_per_page', 'group_', 'update_')
 KEPT = ('action', 'recommended_fillfactor', 'needs_rewrite', 'confidence', 'cause')
 
 
 def load(path):
     with lzma.open(path, 'rt') as f:
-        return json.load(f)
+        return [completed(o) for o in json.load(f)]
+
+
+def completed(o):
+    """Adds the inputs that came after it was stored, from the rows of the extension's tables."""
+    o['input'].update(held_once(o['samples'], o['intervals']))
+    return o
+
+
+def held_once(samples, intervals):
+    """Rows updated after the begin and the end of a snapshot that was held once, as history_input()."""
+    seen = []
+    for s in sorted(samples, key=lambda s: s['sampled_at']):
+        before = [i for i in intervals if i['ended_at'] <= s['sampled_at'] and i['updated'] > 0]
+        last = max(before, key=lambda i: i['ended_at'])['updated'] if before else math.inf
+        after = sum(i['updated'] for i in intervals if i['ended_at'] > s['sampled_at'])
+        seen.append((after, (s['recently_dead_rows'] or 0) > last / 2))
+    begins = [k for k in range(1, len(seen)) if seen[k][1] and not seen[k - 1][1]]
+    ends = [k for k in range(1, len(seen)) if seen[k - 1][1] and not seen[k][1]]
+    if len(begins) != 1 or len(ends) != 1 or seen[0][1]:
+        return {}
+    return dict(held_from=(seen[begins[0]][0] + seen[begins[0] - 1][0]) / 2,
+                held_until=(seen[ends[0]][0] + seen[ends[0] - 1][0]) / 2)
 
 
 def save(path, observations):
@@ -88,10 +113,30 @@ def compiled(folder):
     return cli
 
 
-def replay(path=FILE, *names):
+def mean(lengths):
+    rows = sum(lengths[1::2])
+    return sum(a * b for a, b in zip(lengths[::2], lengths[1::2])) / rows if rows else None
+
+
+def mirrored(o):
+    """An observation as a mirror makes it: of what pages show, only rows, blocks and the mean length of a row."""
+    i = {k: v for k, v in o['input'].items() if not k.startswith(PAGES)}
+    inserted, updated = (mean(o['input'].get(k) or []) for k in ('inserted_length', 'updated_length'))
+    share = (o['input'].get('updated_pct') or 0) / 100 if inserted and updated else 0 if inserted else 1
+    width = (1 - share) * (inserted or 0) + share * (updated or 0)
+    if width and i.get('live_rows'):
+        i.update(inserted_length=[8 * math.ceil(width / 8), i['live_rows']], rows_per_page=i['live_rows'] / i['blocks'])
+    return dict(o, input=i)
+
+
+def replay_mirror(path=FILE, *names):
+    replay(path, *names, seen=mirrored)
+
+
+def replay(path=FILE, *names, seen=lambda o: o):
     from report import judged, replayed, report
     begun = time.monotonic()
-    observations = [o for o in load(path) if not names or o['name'] in names]
+    observations = [seen(o) for o in load(path) if not names or o['name'] in names]
     with tempfile.TemporaryDirectory() as folder:
         cli = os.environ.get('MODEL_CLI') or compiled(folder)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
