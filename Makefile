@@ -102,6 +102,12 @@ HUB_PIECES = \
 	hub/sql/refresh.sql \
 	hub/sql/report.sql \
 	hub/sql/schedule.sql \
+	hub/sql/mirror/schema.sql \
+	hub/sql/mirror/shape.sql \
+	hub/sql/mirror/follow.sql \
+	hub/sql/mirror/answer.sql \
+	hub/sql/mirror/observe.sql \
+	hub/sql/mirror/mirror.sql \
 	hub/sql/rights.sql
 
 # An upgrade from each release: the changes of tables and types since then, and the functions that go or get other
@@ -115,6 +121,9 @@ DATA_built = $(notdir $(EXTENSION:%=%--$(EXTVERSION).sql)) $(UPGRADES)
 # The client program, and the folder of its SQL files.
 SCRIPTS_built  = ff_rehearse
 REHEARSAL_DATA = $(wildcard $(srcdir)/rehearsal/*.sql)
+
+# What a mirror reads of its source, also for psql.
+OBSERVE_DATA   = $(srcdir)/hub/observe.sql
 
 # pg_regress: exact facts, one file per stage.
 REGRESS      = \
@@ -142,18 +151,19 @@ PG_CFLAGS   = -fvisibility=hidden -ffp-contract=off
 PG_CONFIG ?= pg_config
 
 # These targets set up what they need, so they work without PG_CONFIG:
-# make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc] [FLEET=1], make check-twin,
+# make test [VERSIONS="15 16 17 18 19"], make demo [KEEP=1] [PICTURES=doc] [FLEET=1] [MIRROR=1], make check-twin,
 # make dist (for PGXN, of what is committed), make reference (doc/reference.md,
-# doc/how-it-decides.md), make sanitize, make valgrind, make assertions,
+# doc/how-it-decides.md), make packages, make sanitize, make valgrind, make assertions,
 # make faults-large, make soak [MINUTES=10], make fuzz, make fuzz-long
-SET_UP = test demo check-twin dist reference sanitize valgrind assertions faults-large soak fuzz fuzz-long
+SET_UP = test demo check-twin dist reference packages sanitize valgrind assertions faults-large soak fuzz fuzz-long
 .PHONY: $(SET_UP)
 ifneq ($(filter $(SET_UP),$(MAKECMDGOALS)),)
 test:
 	@PG_CONFIG='$(PG_CONFIG)' test/run $(VERSIONS)
 
 demo:
-	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' PICTURES='$(PICTURES)' $(if $(FLEET),hub/test/demo,test/demo)
+	@PG_CONFIG='$(PG_CONFIG)' KEEP='$(KEEP)' PICTURES='$(PICTURES)' \
+		$(if $(FLEET),hub/test/demo,$(if $(MIRROR),hub/test/demo_mirror,test/demo))
 
 # the model's stand-alone tests, without a server
 check-twin:
@@ -165,6 +175,10 @@ dist:
 
 reference:
 	@PG_CONFIG='$(PG_CONFIG)' test/reference
+
+# the Debian package, built, installed and tried in bare chroots of two suites, about six minutes
+packages:
+	@test/packages $(SUITES)
 
 sanitize:
 	@test/sanitize
@@ -230,16 +244,19 @@ uninstall: uninstall-monitoring
 uninstall-monitoring:
 	rm -f $(addprefix '$(MONITORING_DIR)'/,$(MONITORING))
 
-$(DATA_built): $(SQL_PIECES) $(HUB_PIECES) $(addsuffix .control, $(EXTENSION)) Makefile $(wildcard sql/updates/*.sql)
+$(DATA_built): $(SQL_PIECES) $(HUB_PIECES) hub/observe.sql $(addsuffix .control, $(EXTENSION)) Makefile $(wildcard sql/updates/*.sql)
 pieces  = $(if $(findstring _hub,$(1)),$(HUB_PIECES),$(SQL_PIECES))
 updates = $(if $(findstring _hub,$(1)),hub/,)sql/updates
+# a line @FILE@ of a piece stands for the statement in hub/FILE
+embed   = awk '/^@[a-z.]*@$$/ { file = "hub/" substr($$0, 2, length($$0) - 2); while ((getline line < file) > 0) { \
+	if (line ~ /^WITH /) on = 1; if (line == "COMMIT;") on = 0; if (on) print line } next } 1'
 $(notdir $(EXTENSION:%=%--$(EXTVERSION).sql)):
-	cat $(call pieces,$@) > $@
+	cat $(call pieces,$@) | $(embed) > $@
 
 $(UPGRADES):
 	{ cat sql/updates/head.sql; \
 	  ls $(call updates,$@)/*--*.sql 2>/dev/null | sort -V | sed -n '/\/$(word 2,$(subst --, ,$@))--/,$$p' | xargs -r cat; \
-	  cat $(filter-out $(MADE_ONCE),$(call pieces,$@)) | \
+	  cat $(filter-out $(MADE_ONCE),$(call pieces,$@)) | $(embed) | \
 	  sed -E 's/^CREATE (FUNCTION|PROCEDURE|AGGREGATE|VIEW) /CREATE OR REPLACE \1 /'; } > $@
 
 # again for each prefix
@@ -252,7 +269,7 @@ uninstall: uninstall-rehearsal
 .PHONY: install-rehearsal uninstall-rehearsal
 install-rehearsal:
 	$(MKDIR_P) '$(DESTDIR)$(datadir)/fillfactor_advisor'
-	$(INSTALL_DATA) $(REHEARSAL_DATA) '$(DESTDIR)$(datadir)/fillfactor_advisor/'
+	$(INSTALL_DATA) $(REHEARSAL_DATA) $(OBSERVE_DATA) '$(DESTDIR)$(datadir)/fillfactor_advisor/'
 uninstall-rehearsal:
-	rm -f $(addprefix '$(DESTDIR)$(datadir)/fillfactor_advisor'/, $(notdir $(REHEARSAL_DATA)))
+	rm -f $(addprefix '$(DESTDIR)$(datadir)/fillfactor_advisor'/, $(notdir $(REHEARSAL_DATA) $(OBSERVE_DATA)))
 endif

@@ -61,7 +61,8 @@ AS 'MODULE_PATHNAME', 'ff_deadline'
 LANGUAGE c VOLATILE;
 
 -- Connects and sends a query that returns one text: read only, with an empty search_path and timeouts a little shorter
--- than patience. From PostgreSQL 16 on dblink ignores connect_timeout, so deadline() enforces it, a second later.
+-- than patience. All commands are one transaction, so nothing stays set in a session that a pooler gives to others next.
+-- From PostgreSQL 16 on dblink ignores connect_timeout, so deadline() enforces it, a second later.
 -- Errors: those of dblink_connect(); 08001 also for the timeout.
 CREATE FUNCTION ff_hub.send(connection text, server name, query text, patience interval) RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -85,8 +86,9 @@ BEGIN
         RAISE 'could not establish connection: timeout expired' USING ERRCODE = '08001';
     END;
     PERFORM ff_hub.dblink('send_query', connection,
-        format('SET transaction_read_only = on; SET client_min_messages = error; SET search_path = ''''; '
-               'SET lock_timeout = %s; SET statement_timeout = %s; '
+        format('SET LOCAL transaction_read_only = on; SET LOCAL client_min_messages = error; '
+               'SET LOCAL search_path = ''''; SET LOCAL application_name = fillfactor_advisor; SET LOCAL jit = off; '
+               'SET LOCAL lock_timeout = %s; SET LOCAL statement_timeout = %s; '
                'SELECT pg_catalog.left(coalesce((%s)::pg_catalog.text, ''null''), %s) LIMIT 1',
                bounds.lock_ms, round(900 * extract(epoch FROM patience)), query, bounds.bytes + 1));
 END

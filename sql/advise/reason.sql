@@ -40,7 +40,7 @@ CREATE FUNCTION ff_internal.statements_hint() RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
                 'the statements seen explain too few of the updates'
-                || CASE WHEN current_setting('pg_stat_statements.track', true) = 'top'
+                || CASE WHEN ff_internal.server_setting('pg_stat_statements.track') = 'top'
                         THEN '; those inside functions are seen with pg_stat_statements.track = all' ELSE '' END);
 
 -- What changes indexed columns where the statements seen explain clearly less than what was not HOT; NULL: they do
@@ -147,8 +147,6 @@ DECLARE
                                        ff_internal.rows_per_page(e.fillfactor, d.row_width));
     full_page CONSTANT text := ff_internal.of_recent_updates(e.newpage_share)
                                || ' left their page because it was full';
-    -- the last collection saw a holder
-    held  CONSTANT boolean := EXISTS (SELECT FROM ff_internal.horizon_history h WHERE h.last_seen_at >= e.snapshot_at);
 BEGIN
     CASE d.seen_cause
         WHEN 'too_wide' THEN
@@ -174,10 +172,8 @@ BEGIN
                              ' (' || concat_ws('; ', ff_internal.suspect_indexes(e.relation),
                                                ff_internal.besides_statements(e)) || ')');
         WHEN 'old_snapshot' THEN
-            phrase := CASE WHEN held THEN 'an old snapshot is held' ELSE 'an old snapshot was held' END;
-            reason := e.held_back || CASE WHEN held
-                THEN ': end it first, ff_horizon() names it; more room would only fill up as well'
-                ELSE ', and it has ended: later updates will show what room they need' END;
+            phrase := 'an old snapshot is held';
+            reason := e.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
         WHEN 'batch_update' THEN
             phrase := format('%s rows a page at once', round(e.update_group_rows::numeric));
             reason := format('%s; one transaction updates %s rows of a page together, of the %s that fit it', full_page,
@@ -216,6 +212,19 @@ CREATE FUNCTION ff_internal.saved_without_hot(seen_cause text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE seen_cause WHEN 'settled' THEN 'pages are pruned less often'
                        ELSE 'the old and the new version of a row share a page more often' END;
+
+-- Why a step that pays, but makes no more updates HOT, is not advised.
+CREATE FUNCTION ff_internal.words_without_hot(
+    e ff_internal.table_evidence, d ff_internal.decision, n ff_internal.step) RETURNS text
+LANGUAGE sql STABLE
+RETURN format('. %s would save %s of its cost, because %s, but ', n.fillfactor,
+              ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(d.seen_cause))
+       || CASE d.because WHEN 'less_hot'
+          THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct),
+                      ff_internal.percent(100 * e.hot_share))
+          ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
+                      ff_internal.percent(ff_internal.setting('min_gain')
+                                          * ff_internal.threshold('CLEAR_GAINS'))) END;
 
 -- Why the step that costs least (ff_curve() marks it) is not the one advised; NULL: it is, or is named already.
 CREATE FUNCTION ff_internal.words_of_best(
@@ -296,14 +305,7 @@ BEGIN
             THEN ff_internal.until_updated(e, e.since_updated, enough)
             ELSE ff_internal.until_confident(e, d) END;
     ELSIF d.because IN ('less_hot', 'no_hot_gain') THEN
-        RETURN format('. %s would save %s of its cost, because %s, but ', n.fillfactor,
-                      ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(cause))
-               || CASE d.because WHEN 'less_hot'
-                  THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct),
-                              ff_internal.percent(100 * e.hot_share))
-                  ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
-                              ff_internal.percent(ff_internal.setting('min_gain')
-                                                  * ff_internal.threshold('CLEAR_GAINS'))) END;
+        RETURN ff_internal.words_without_hot(e, d, n);
     ELSIF d.because = 'not_worth' THEN
         RETURN format('. %s would save %s of its cost, but that is too little to be worth a change: less than %s of '
                       'what the updates of the costliest table cost (fillfactor_advisor.min_worth), and less than '
@@ -363,36 +365,23 @@ AS $$
      LIMIT 1
 $$;
 
--- What the rows written put into TOAST, if most of the table is there; NULL: it is not.
+-- What updates put into TOAST, if most of the table is there; NULL: it is not, or they do not. Rows that were inserted
+-- have as many chunks as live ones; the other chunks are of updates.
 CREATE FUNCTION ff_internal.words_of_toast(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT format('. %s of its %s are TOAST, and each row written puts %s there: no fillfactor changes that',
+    SELECT format('. %s of its %s are TOAST, and each update puts %s there: no fillfactor changes that',
                   pg_size_pretty(e.toast_bytes), pg_size_pretty(e.toast_bytes + e.heap_bytes + e.index_bytes),
                   -- a chunk is at most a quarter of a page
-                  pg_size_pretty((2000 * t.chunks / t.rows)::bigint))
+                  pg_size_pretty((2000 * t.chunks / t.updated)::bigint))
       FROM pg_class c
      CROSS JOIN LATERAL (
-           SELECT pg_stat_get_tuples_inserted(c.reltoastrelid) AS chunks,
-                  nullif(pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid), 0) AS rows) t
-     WHERE c.oid = e.relation AND e.toast_bytes > e.heap_bytes + e.index_bytes AND t.chunks >= t.rows
+           SELECT pg_stat_get_tuples_inserted(c.reltoastrelid)
+                  - pg_stat_get_tuples_inserted(c.oid) * pg_stat_get_live_tuples(c.reltoastrelid)
+                    / greatest(1, pg_stat_get_live_tuples(c.oid))::float8 AS chunks,
+                  nullif(pg_stat_get_tuples_updated(c.oid), 0) AS updated) t
+     WHERE c.oid = e.relation AND e.toast_bytes > e.heap_bytes + e.index_bytes AND t.chunks >= t.updated
 $$;
-
--- What the source of a mirror did not tell of a table, and the GRANT that helps, in sentences; NULL: nothing lacks.
-CREATE FUNCTION ff_internal.unread(relation oid) RETURNS text
-LANGUAGE sql STABLE
-RETURN (SELECT string_agg('. ' || m.lack, '')
-          FROM ff_internal.observed o
-         CROSS JOIN LATERAL (
-               SELECT format('The source denied %s', concat_ws(': ', d.what,
-                              replace(d."grant", 'ON the table', 'ON ' || ff_internal.qualified_name(relation))))
-                 FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
-                WHERE d.what !~ '^widths' OR EXISTS (
-                      SELECT FROM ff_internal.observed t
-                       WHERE t.kind = 'table' AND t.id = relation AND t.said->>'width' IS NULL)
-               UNION ALL
-               SELECT 'Not read: ' || u FROM jsonb_array_elements_text(o.said->'unread') u) m(lack)
-         WHERE o.kind = 'server');
 
 -- The reason as a phrase of at most 34 characters, and in sentences.
 CREATE FUNCTION ff_internal.words(

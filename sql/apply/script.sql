@@ -37,7 +37,7 @@ CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after t
     EXCEPTION WHEN lock_not_available THEN verdict := 'refused: locked, run this again later'; PERFORM pg_sleep(1);
               WHEN OTHERS THEN verdict := format('refused: %%s (SQLSTATE %%s)', SQLERRM, SQLSTATE); EXIT;
     END; END LOOP; CALL pg_temp.ff_tell(who, verdict); END $ff$;$text$,
-               ff_internal.quoted_text(format('database %s', s.database) || ' of cluster ' || i.system_identifier),
+               ff_internal.quoted_text(concat('database ', s.database, ' of cluster ' || i.system_identifier)),
                'format(''database %s'', current_database())' || CASE WHEN i.system_identifier IS NOT NULL
                    THEN ' || '' of cluster '' || system_identifier FROM pg_control_system()' ELSE '' END,
                quote_literal(ff_internal.unprintable()))

@@ -23,10 +23,10 @@ BEGIN
                        f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
                        (i.counted).inserted + (i.counted).updated + (i.counted).deleted <> 0 AS changed,
                        w.epoch_id <> epoch AS new_epoch,
-                       -- a reset clears these times: one from before the last collection proves that there was none
-                       one_reset AND coalesce(least(
+                       -- a reset clears the later times: one from before the last collection proves that there was none
+                       one_reset AND coalesce(coalesce(n.reset_at, least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
-                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid))
+                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid)))
                            >= previous, true) AS perhaps_reset
                   FROM (SELECT r AS was, r.* FROM ff_internal.relation r
                          WHERE (r.system_identifier, r.database_oid) = (here.system_identifier, here.database_oid)
@@ -103,7 +103,8 @@ AS $$
 $$;
 
 -- Writes changes, baselines and intervals. The first interval of a table created since the previous collection of this
--- epoch counts from zero; not in a mirror, where the source may have had it before.
+-- epoch counts from zero, and begins when its file was made, if that is known; not in a mirror, where the source may
+-- have had it before.
 CREATE FUNCTION ff_internal.write_differences(
     differences ff_internal.table_difference[], epoch integer, previous timestamptz, snapshot_at timestamptz
 ) RETURNS void
@@ -148,7 +149,10 @@ BEGIN
     EXECUTE format($q$
         INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten,
                heap_bytes, index_bytes, %1$s)
-        SELECT r.rel_id, least(greatest((d.was).seen_at, $3), $4), $4, $2, 0, r.fillfactor,
+        SELECT r.rel_id,
+               least(greatest((d.was).seen_at, $3,
+                              CASE WHEN (d.was).rel_id IS NULL THEN ff_internal.born_at(r.relid) END), $4),
+               $4, $2, 0, r.fillfactor,
                coalesce(r.relfilenode <> (d.was).relfilenode, false), z.heap_bytes, z.index_bytes, (d.counted).*
           FROM unnest($1) d
           JOIN ff_internal.relation r ON r.relid = (d.now).relid AND r.closed_at IS NULL

@@ -110,6 +110,11 @@ BEGIN
 END
 $$;
 
+-- When the last collection before a time began, or that time: a table's first interval begins between two of them.
+CREATE FUNCTION ff_internal.collection_before(at timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE
+RETURN coalesce((SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at <= at), at);
+
 -- Records that all tables' counters were read; the next intervals begin here. Returns the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE

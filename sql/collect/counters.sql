@@ -3,7 +3,8 @@
 
 -- A table's valid indexes, sorted by OID (NULL: none), and its statistics since the last reset.
 CREATE FUNCTION ff_internal.counters(
-    relation oid, OUT index_oids oid[], OUT analyzes bigint, OUT counted ff_internal.counters)
+    relation oid, OUT index_oids oid[], OUT analyzes bigint, OUT counted ff_internal.counters,
+    OUT reset_at timestamptz)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_counters';
 
@@ -56,6 +57,11 @@ BEGIN ATOMIC
       FROM ff_internal.own_sizes(relation) z
       LEFT JOIN ff_internal.observed o ON o.kind IN ('table', 'index') AND o.id = relation;
 END;
+
+-- When a table was made, by its file; NULL: unknown, or it was rewritten since.
+CREATE FUNCTION ff_internal.born_at(relation oid) RETURNS timestamptz
+LANGUAGE c STRICT VOLATILE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_born_at';
 
 CREATE VIEW ff_internal.followed AS
 SELECT r.* FROM ff_internal.relation r
@@ -124,7 +130,8 @@ SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions
        ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.index_oids,
        coalesce((c.observed->>'analyzes')::bigint, k.analyzes) AS analyzes,
        CASE WHEN c.observed IS NULL THEN k.counted
-            ELSE jsonb_populate_record(NULL::ff_internal.counters, c.observed->'counted') END AS counted
+            ELSE jsonb_populate_record(NULL::ff_internal.counters, c.observed->'counted') END AS counted,
+       CASE WHEN c.observed IS NULL THEN k.reset_at END AS reset_at
   FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
  WHERE c.not_examined IS NULL;
 COMMENT ON VIEW ff_internal.table_state IS

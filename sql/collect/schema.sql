@@ -101,7 +101,7 @@ CALL ff_internal.define($$
 CREATE TABLE ff_internal.counter_interval (
     -- What a table's counters did between two collections of one epoch; no row if nothing changed.
     rel_id      bigint NOT NULL,
-    began_at    timestamptz NOT NULL, -- the previous collection
+    began_at    timestamptz NOT NULL, -- the previous collection, or when the table was made
     ended_at    timestamptz NOT NULL CHECK (ended_at >= began_at), -- the collection that wrote it
     epoch_id    integer NOT NULL,
     rollup      smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: an hour; 2: a day

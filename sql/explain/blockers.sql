@@ -126,7 +126,7 @@ BEGIN ATOMIC
       JOIN pg_index i ON i.indrelid = e.relation AND i.indisready
       JOIN pg_class c ON c.oid = i.indexrelid AND c.relkind = 'i'
       JOIN pg_am m ON m.oid = c.relam AND m.amname <> 'brin'
-     CROSS JOIN LATERAL pg_stat_get_numscans(i.indexrelid) s(scans)
+     CROSS JOIN LATERAL ff_internal.index_scans(i.indexrelid) s(scans)
      CROSS JOIN LATERAL ff_internal.scans_counted_since(i.indexrelid) f(since)
      CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
      WHERE e.not_examined IS NULL AND e.recent_updated > 0 AND 1 - e.hot_share >= 0.01 AND s.scans = 0

@@ -88,12 +88,13 @@ AS $$
           FROM ff_internal.targets_of(e.relation, e.since_began_at) o
          CROSS JOIN LATERAL (SELECT (o.target).*) t
           JOIN ff_internal.statement s ON s.statement_id = t.statement_id
+         CROSS JOIN (SELECT ff_internal.collection_before(e.since_began_at) OFFSET 0) b(began_at)
          CROSS JOIN LATERAL (
                SELECT min(n.began_at) AS began_at, sum(n.calls) * o.part AS calls, sum(n.rows) * o.part AS rows,
                       sum(n.wal_records) * o.part AS wal_records, sum(n.wal_bytes) * o.part AS wal_bytes,
                       sum(n.wal_fpi) * o.part AS images
                  FROM ff_internal.statement_history n
-                WHERE n.statement_id = t.statement_id AND n.began_at >= e.since_began_at) h
+                WHERE n.statement_id = t.statement_id AND n.began_at >= b.began_at) h
          WHERE h.rows > 0
     ), later AS (
         SELECT greatest(1, coalesce(e.since_updated / nullif(sum(i.updated), 0), 1))::double precision AS times
@@ -190,7 +191,7 @@ AS $$
               FROM ff_internal.collection f
               JOIN ff_internal.collection l
                 ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
-             WHERE f.began_at = e.since_began_at),
+             WHERE f.began_at = ff_internal.collection_before(e.since_began_at)),
            d.*, k.*, f.old_fillfactor, f.updated,
            EXISTS (
             SELECT FROM ff_internal.prediction p

@@ -85,6 +85,13 @@ extern int	no_such_variable
 #define ff_extension_ownercheck(extension, role) pg_extension_ownercheck(extension, role)
 #endif
 
+/* from 19 on, a table knows when its counters were reset; 0: never */
+#if PG_VERSION_NUM >= 190000
+#define ff_stat_reset_at(entry) ((entry)->stat_reset_time != 0 ? (entry)->stat_reset_time : DT_NOBEGIN)
+#else
+#define ff_stat_reset_at(entry) ((void) (entry), DT_NOEND)
+#endif
+
 /* from 17 on, it can also look for stronger modes */
 #if PG_VERSION_NUM >= 170000
 #define ff_lock_held(tag, mode) LockHeldByMe(tag, mode, false)

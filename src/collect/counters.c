@@ -15,6 +15,7 @@
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 #include "base/module.h"
@@ -95,9 +96,10 @@ counter_of(HeapTupleHeader row, const char *name)
 /*
  * ff_counters(relation oid)
  *
- * The valid indexes of a relation, its analyzes and its counters, each read once.
- * In SQL, this would cost more than everything else that a collection does for an
- * unchanged table.
+ * The valid indexes of a relation, its analyzes, its counters and when these were
+ * reset (-infinity: never; NULL: not known before PostgreSQL 19), each read once.  In
+ * SQL, this would cost more than everything else that a collection does for an unchanged
+ * table.
  */
 Datum
 ff_counters(PG_FUNCTION_ARGS)
@@ -106,8 +108,9 @@ ff_counters(PG_FUNCTION_ARGS)
 	PgStat_StatTabEntry entry = statistics_of(PG_GETARG_OID(0));
 	Datum	   *oids = palloc(sizeof(Datum) * (list_length(indexes) + 1));
 	int64		index_scans = 0;
-	Datum		values[3];
-	bool		nulls[3] = {indexes == NIL};
+	TimestampTz reset_at = ff_stat_reset_at(&entry);
+	Datum		values[4];
+	bool		nulls[4] = {indexes == NIL, false, false, reset_at == DT_NOEND};
 	ListCell   *lc;
 
 	foreach(lc, indexes)
@@ -134,6 +137,7 @@ ff_counters(PG_FUNCTION_ARGS)
 
 		values[2] = counters_datum(counters_desc(fcinfo, 2), counter, lengthof(counter));
 	}
+	values[3] = TimestampTzGetDatum(reset_at);
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 

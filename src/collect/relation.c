@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "access/genam.h"
@@ -32,12 +33,14 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 
 #include "base/module.h"
 #include "collect/relation.h"
 
 PG_FUNCTION_INFO_V1(ff_index_definitions);
 PG_FUNCTION_INFO_V1(ff_sizes);
+PG_FUNCTION_INFO_V1(ff_born_at);
 PG_FUNCTION_INFO_V1(ff_server);
 PG_FUNCTION_INFO_V1(ff_fillfactor);
 
@@ -48,28 +51,26 @@ PG_FUNCTION_INFO_V1(ff_fillfactor);
 #define CACHED_DEFINITIONS	200
 
 /*
- * Bytes of a relation's main fork, from its files; -1 if it is gone, has no storage,
- * is temporary (its pages are in its session's buffers), or a file is missing or
- * cannot be examined; *fault then says why.  Mapped relations also give -1: only catalogs
+ * Path of a relation's main fork; NULL if it is gone, has no storage or is temporary (its
+ * pages are in its session's buffers).  Mapped relations also give NULL: only catalogs
  * are mapped.  Does not use the caches, which would keep the pg_class row until the session
- * ends.
+ * ends.  rewritten: whether it has another file than when it was made.
  */
-static int64
-main_fork_bytes(Oid relid, Oid *toast, char **fault)
+static const char *
+main_fork_path(Oid relid, Oid *toast, bool *rewritten)
 {
 	Relation	pg_class = table_open(RelationRelationId, AccessShareLock);
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
 	const char *path = NULL;
-	struct stat fst;
-	int64		bytes = -1;
 
 	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
 	scan = systable_beginscan(pg_class, ClassOidIndexId, true, NULL, 1, &key);
 	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
 		if (RELKIND_HAS_STORAGE(form->relkind) && OidIsValid(form->relfilenode) &&
 			form->relpersistence != RELPERSISTENCE_TEMP && !form->relisshared)
 			path = ff_path(GetRelationPath(MyDatabaseId,
@@ -78,9 +79,24 @@ main_fork_bytes(Oid relid, Oid *toast, char **fault)
 										   form->relfilenode, -1, MAIN_FORKNUM));
 		if (toast != NULL)
 			*toast = form->reltoastrelid;
+		if (rewritten != NULL)
+			*rewritten = form->relfilenode != relid;
 	}
 	systable_endscan(scan);
 	table_close(pg_class, AccessShareLock);
+	return path;
+}
+
+/*
+ * Bytes of a relation's main fork, from its files; -1 if it has none, see above, or a file
+ * is missing or cannot be examined; *fault then says why.
+ */
+static int64
+main_fork_bytes(Oid relid, Oid *toast, char **fault)
+{
+	const char *path = main_fork_path(relid, toast, NULL);
+	struct stat fst;
+	int64		bytes = -1;
 
 	fst.st_size = (off_t) RELSEG_SIZE * BLCKSZ;
 	for (int segment = 0; path != NULL && fst.st_size >= (off_t) RELSEG_SIZE * BLCKSZ; segment++)
@@ -203,6 +219,28 @@ ff_sizes(PG_FUNCTION_ARGS)
 	nulls[3] = fault == NULL;
 	values[3] = nulls[3] ? (Datum) 0 : CStringGetTextDatum(fault);
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
+}
+
+/*
+ * ff_born_at(relation oid)
+ *
+ * When the file of a relation's main fork was made, unless it replaced an earlier one; NULL:
+ * unknown.  Not all systems and file systems record it.
+ */
+Datum
+ff_born_at(PG_FUNCTION_ARGS)
+{
+#ifdef STATX_BTIME
+	bool		rewritten = false;
+	const char *path = main_fork_path(PG_GETARG_OID(0), NULL, &rewritten);
+	struct statx file;
+
+	if (path != NULL && !rewritten && statx(AT_FDCWD, path, 0, STATX_BTIME, &file) == 0 &&
+		(file.stx_mask & STATX_BTIME) != 0)
+		PG_RETURN_TIMESTAMPTZ(time_t_to_timestamptz(file.stx_btime.tv_sec) +
+							  file.stx_btime.tv_nsec / 1000);
+#endif
+	PG_RETURN_NULL();
 }
 
 /*

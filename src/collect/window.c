@@ -236,11 +236,29 @@ compare_spans(const void *a, const void *b)
 }
 
 /*
+ * The fresh span with more updates than all others together, if these are enough to judge;
+ * NULL if there is none.
+ */
+static const Span *
+find_event(const Window *w, double fresh)
+{
+	for (int i = 0; i < w->nspans; i++)
+	{
+		double		others = fresh - w->span[i].count[UPDATED];
+
+		if (w->span[i].fresh && w->span[i].count[UPDATED] > others && others >= ff_min_updates)
+			return &w->span[i];
+	}
+	return NULL;
+}
+
+/*
  * window_sum(state)
  *
  * The aggregate's result, of type table_window: sums over the whole window, over the
  * fresh spans ("since_"), and over the recent ones of these: the newest, until they have a
- * third of the fresh updates (all if there are none).
+ * third of the fresh updates (all if there are none).  One event is not a habit: the span of
+ * find_event() does not count there.
  */
 Datum
 ff_window_sum(PG_FUNCTION_ARGS)
@@ -249,6 +267,8 @@ ff_window_sum(PG_FUNCTION_ARGS)
 	static const char *const prefix[SUMS] = {"", "since_", "recent_"};
 	Sums		sums[SUMS] = {0};
 	Window	   *w;
+	const Span *event;
+	double		habit;
 	TupleDesc	desc;
 	Datum	   *values;
 	bool	   *nulls;
@@ -265,10 +285,11 @@ ff_window_sum(PG_FUNCTION_ARGS)
 		if (w->span[i].fresh)
 			add_span(&sums[FRESH], &w->span[i]);
 	}
+	event = find_event(w, sums[FRESH].count[UPDATED]);
+	habit = sums[FRESH].count[UPDATED] - (event ? event->count[UPDATED] : 0);
 	for (int i = 0; i < w->nspans; i++)
-		if (w->span[i].fresh &&
-			(sums[FRESH].count[UPDATED] == 0 ||
-			 RECENT_PART * sums[RECENT].count[UPDATED] < sums[FRESH].count[UPDATED]))
+		if (w->span[i].fresh && &w->span[i] != event &&
+			(habit == 0 || RECENT_PART * sums[RECENT].count[UPDATED] < habit))
 			add_span(&sums[RECENT], &w->span[i]);
 	values = palloc(sizeof(Datum) * desc->natts);
 	nulls = palloc(sizeof(bool) * desc->natts);

@@ -44,6 +44,7 @@ static const double
 	AGREEMENT = 0.6,			/* chosen: least weight of the workloads in which a change is cheaper */
 	CLEAR = 0.7,				/* chosen: the same, against a fillfactor chosen before */
 	PRIOR = 3,					/* chosen: weight of an earlier fit with as many updates */
+	SAME_HOT = 0.005,			/* bench: HOT shares of equal runs differ by less */
 	SETTLES = 0.05,				/* chosen: settling tables gain more HOT share than this */
 	SETTLED = 0.9,				/* chosen: and reach this part of the possible HOT share */
 	MISFIT = 12;				/* chosen: misfit at which confidence falls to 1/e */
@@ -356,9 +357,21 @@ clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, d
 		d->cost[d->best_way][d->best].ratio < (1 - by) * d->cost[than_way][than].ratio;
 }
 
+/*
+ * Whether an option may be advised at all.  A fillfactor that keeps fewer updates HOT than were seen
+ * is none; a table whose updates are nearly all HOT needs no more room.
+ */
+static int
+may_advise(const Forecast *f, const FitSplit *seen, int step)
+{
+	if (step > f->current)
+		return seen->hot < NEARLY_ALL;
+	return step == f->current || f->step[step].hot_pct >= 100 * (seen->hot - SAME_HOT);
+}
+
 /* Chooses the cheapest.  Ties go to keep, then to set, then to the higher fillfactor. */
 static void
-choose_cheapest(const Evidence *e, const Forecast *f, Decision *d)
+choose_cheapest(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
 {
 	double		best = 1;
 	/* a rewrite's gain at today's fillfactor does not count for another one */
@@ -368,7 +381,7 @@ choose_cheapest(const Evidence *e, const Forecast *f, Decision *d)
 	d->best = f->current;
 	for (int way = 0; way < FC_WAYS; way++)
 		for (int i = 0; i < f->n; i++)
-			if (d->cost[way][i].ratio < best &&
+			if (d->cost[way][i].ratio < best && may_advise(f, seen, i) &&
 				(way == FC_SET || (ff_decide_way(e, d, i) == FC_REWRITE &&
 								   (i == f->current || d->cost[way][i].ratio < rewritten))))
 			{
@@ -383,7 +396,7 @@ choose_cheapest(const Evidence *e, const Forecast *f, Decision *d)
  * saves less than half of min_gain.  Returns whether it stays.
  */
 static int
-choose_standing(const Evidence *e, const Forecast *f, Decision *d)
+choose_standing(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
 {
 	FcWay		way;
 	int			i;
@@ -391,7 +404,7 @@ choose_standing(const Evidence *e, const Forecast *f, Decision *d)
 	for (i = f->n - 1; i >= 0; i--)
 		if (f->step[i].fillfactor >= e->standing)
 			break;
-	if (i < 0 || i == f->current)
+	if (i < 0 || i == f->current || !may_advise(f, seen, i))
 		return 0;
 	way = ff_decide_way(e, d, i);
 	if (d->cost[way][i].ratio > 1 - e->min_gain / 2 ||
@@ -404,8 +417,7 @@ choose_standing(const Evidence *e, const Forecast *f, Decision *d)
 
 /*
  * Somebody chose a fillfactor below 100, so only a clearly better one replaces it.  If it
- * was advised and followed, a lower one must save CLEAR_GAINS times min_gain; if nearly all
- * updates are HOT, no lower one is advised.
+ * was advised and followed, a lower one must save CLEAR_GAINS times min_gain.
  */
 static void
 choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
@@ -416,14 +428,12 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 				standing;
 	double		cheaper;
 
-	choose_cheapest(e, f, d);
+	choose_cheapest(e, seen, f, d);
 	more = d->best > f->current;
-	standing = choose_standing(e, f, d);
+	standing = choose_standing(e, seen, f, d);
 	cheaper = ff_decide_cheaper(f, d, d->best_way, d->best, FC_SET, f->current);
 	if (standing)
 		enough = 1;
-	else if (below && more && seen->hot >= NEARLY_ALL)
-		enough = 0;
 	else if (below)
 		enough = clearly_better(f, d, FC_SET, f->current,
 								(more && e->followed > 0 ? CLEAR_GAINS : 1) * e->min_gain);

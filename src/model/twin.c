@@ -160,7 +160,7 @@ visit(Twin *t, int page)
 }
 
 static void
-add_dead(Twin *t, TwinPage *p, int len, int frees_lp, int ends_chain)
+add_dead(Twin *t, TwinPage *p, int len, int frees_lp, int ends_chain, int deleted)
 {
 	int			i;
 
@@ -176,7 +176,9 @@ add_dead(Twin *t, TwinPage *p, int len, int frees_lp, int ends_chain)
 		t->exhausted = 1;
 		return;
 	}
-	t->dead[i] = (TwinDead) {t->xid, -1, (int16_t) len, (uint8_t) frees_lp, (uint8_t) ends_chain};
+	t->dead[i] = (TwinDead) {
+		t->xid, -1, (int16_t) len, (uint8_t) frees_lp, (uint8_t) ends_chain, (uint8_t) deleted
+	};
 	if (p->dead_tail >= 0)
 		t->dead[p->dead_tail].next = i;
 	else
@@ -352,7 +354,7 @@ update_row(Twin *t, TwinRow *r, const TwinClass *c)
 		t->count.update_bytes += c->once ? 0 : len;
 	}
 	add_version(t, &t->page[page], len);
-	add_dead(t, p, r->len, r->heaponly, !hot);
+	add_dead(t, p, r->len, r->heaponly, !hot, 0);
 	r->page = (int16_t) page;
 	r->heaponly = (uint8_t) hot;
 	r->len = (int16_t) len;
@@ -368,7 +370,7 @@ delete_row(Twin *t, TwinRow *r)
 	visit(t, r->page);
 	touch(t, p);
 	t->count.deletes++;
-	add_dead(t, p, r->len, r->heaponly, 1);
+	add_dead(t, p, r->len, r->heaponly, 1, 1);
 	r->page = -1;
 	t->nlive--;
 }
@@ -609,23 +611,25 @@ order_by_page(Twin *t)
 			t->order[end[row_of(t, id)->page]++] = (int16_t) (id & (TW_ROWS - 1));
 }
 
-/* Writes every "stride"-th row from "id" on, in the order of a sequential scan. */
+/* Writes every "stride"-th row from "id" on, in the order of a sequential scan, which prunes
+ * all pages that it reads. */
 static void
 scan_rows(Twin *t, const TwinClass *c, int64_t id, int64_t stride)
 {
-	int32_t		n;
+	int32_t		i = 0;
+	int			npages = t->npages;
 
 	order_by_page(t);
-	n = t->page_end[t->npages - 1];
-	for (int32_t i = 0; i < n && !t->exhausted; i++)
-	{
-		int64_t		at = t->order[i];
+	for (int page = 0; page < npages && !t->exhausted; page++)
+		for (visit(t, page); i < t->page_end[page] && !t->exhausted; i++)
+		{
+			int64_t		at = t->order[i];
 
-		/* several ids share this slot; this is the one in memory */
-		at += (t->first_row - at + TW_ROWS - 1) / TW_ROWS * TW_ROWS;
-		if (at >= id && (at - id) % stride == 0)
-			write_row(t, at, c);
-	}
+			/* several ids share this slot; this is the one in memory */
+			at += (t->first_row - at + TW_ROWS - 1) / TW_ROWS * TW_ROWS;
+			if (at >= id && (at - id) % stride == 0)
+				write_row(t, at, c);
+		}
 }
 
 /* Changes the rows of a transaction: neighbours, every k-th row, or each by itself. */
@@ -836,54 +840,77 @@ ff_twin_copy(Twin *to, const Twin *from)
 	memcpy(to->dead, from->dead, sizeof(TwinDead) * (size_t) from->dead_used);
 }
 
-/* Counts the rows of one page, from t->order; sorts the updated ones by transaction. */
-static void
-look_at_page(const Twin *t, int from, int to, TwinView *view)
+/* A version that a transaction wrote or superseded. */
+typedef struct Seen
 {
-	uint32_t	xmin[TW_MAX_TUPLES];
+	uint32_t	xid;
+	uint8_t		live;
+	uint8_t		heaponly;
+} Seen;
+
+/* Adds a version to those seen on a page, ordered by transaction. */
+static void
+see(Seen *seen, int *n, Seen v)
+{
+	int			i = (*n)++;
+
+	for (; i > 0 && seen[i - 1].xid > v.xid; i--)
+		seen[i] = seen[i - 1];
+	seen[i] = v;
+}
+
+/* Counts the rows of one page, from t->order, and groups its versions as samples do. */
+static void
+look_at_page(const Twin *t, int page, int from, int to, TwinView *view)
+{
+	Seen		seen[TW_MAX_TUPLES];
 	int			n = 0;
+	int			updated = 0;
 	double		inserted,
 				born = 0;
 
 	for (int k = from; k < to; k++)
 	{
 		const TwinRow *r = &t->row[t->order[k]];
-		int			i = n;
 
 		if (r->updates == 0)
-		{
 			born += r->born;
-			continue;
-		}
-		for (; i > 0 && xmin[i - 1] > r->xmin; i--)
-			xmin[i] = xmin[i - 1];
-		xmin[i] = r->xmin;
-		n++;
+		else
+			see(seen, &n, (Seen) {r->xmin, 1, r->heaponly});
 	}
+	updated = n;
 	inserted = to - from - n;
-	for (int i = 0, rows; i < n; i += rows)
+	for (int i = t->page[page].dead_head; i >= 0 && n < TW_MAX_TUPLES; i = t->dead[i].next)
+		if (!t->dead[i].deleted)
+			see(seen, &n, (Seen) {t->dead[i].xid, 0, 0});
+	for (int i = 0, next; i < n; i = next)
 	{
-		double	   *group = inserted == 0 && xmin[0] == xmin[n - 1] ?
-			view->group_new_page : view->group_old_page;
+		int			live = 0,
+					heaponly = 0,
+					rows;
 
-		for (rows = 1; i + rows < n && xmin[i + rows] == xmin[i]; rows++)
-			;
-		group[ev_group_bin(rows)] += rows;
-		view->update_age[ev_log2_bin(t->xid - xmin[i])] += rows;
+		for (next = i; next < n && seen[next].xid == seen[i].xid; next++)
+		{
+			live += seen[next].live;
+			heaponly += seen[next].live && seen[next].heaponly;
+		}
+		rows = next - i - live;
+		rows = rows == 0 ? live : rows > heaponly ? rows : heaponly;
+		(live == n && inserted == 0 && 2 * heaponly < n ? view->group_new_page :
+		 view->group_old_page)[ev_group_bin(rows)] += rows;
+		view->update_age[ev_log2_bin(t->xid - seen[i].xid)] += live;
 		if (inserted > 0)
-			view->update_distance[ev_log2_bin(xmin[i] - born / inserted)] += rows;
+			view->update_distance[ev_log2_bin(seen[i].xid - born / inserted)] += live;
 	}
-	view->updated_rows += n;
+	if (from == to)
+		return;
+	view->updated_rows += updated;
 	view->rows += to - from;
 	view->pages++;
 	if (to - from > view->rows_per_page_max)
 		view->rows_per_page_max = to - from;
 }
 
-/*
- * If rows were forgotten, pages without remembered rows are left out: they may be full.
- * Otherwise these pages are empty and count.
- */
 void
 ff_twin_look(Twin *t, TwinView *view)
 {
@@ -893,8 +920,8 @@ ff_twin_look(Twin *t, TwinView *view)
 	{
 		int			from = i > 0 ? t->page_end[i - 1] : 0;
 
-		if (from == t->page_end[i] && t->nforgotten > 0)
-			continue;
-		look_at_page(t, from, t->page_end[i], view);
+		/* without remembered rows, a page may have forgotten ones */
+		if (from < t->page_end[i] || t->nforgotten == 0)
+			look_at_page(t, i, from, t->page_end[i], view);
 	}
 }

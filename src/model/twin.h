@@ -128,6 +128,7 @@ typedef struct TwinDead
 	int16_t		len;
 	uint8_t		frees_lp;		/* heap-only: its line pointer becomes unused */
 	uint8_t		ends_chain;		/* leaves an LP_DEAD behind */
+	uint8_t		deleted;		/* no newer version followed */
 } TwinDead;
 
 typedef struct Twin
@@ -175,7 +176,7 @@ typedef struct Twin
 typedef struct TwinView
 {
 	double		rows;			/* live, without forgotten ones */
-	double		pages;			/* with such rows; if none is forgotten, all pages */
+	double		pages;			/* with such rows */
 	double		rows_per_page_max;
 	double		updated_rows;
 	double		group_old_page[EV_GROUP_BINS];

@@ -139,7 +139,7 @@ test_causes(void)
 	gives(WITH(full_pages, EMPTY), "no_data", "wait", NULL, 100, "empty whenever it was sampled, and full pages");
 	gives(WITH(full_pages, EMPTY, f.recent_hot_updated = 19600), "settled", "keep", NULL, 100, "empty, and 98 % HOT");
 	gives(WITH(full_pages, EMPTY, f.held_back = 1), "old_snapshot", "keep", NULL, 100, "empty, and an old snapshot");
-	gives(WITH(full_pages, EMPTY, f.updated = f.since_updated = 499, f.fillfactor = 70), "few_updates", "keep", NULL, 70,
+	gives(WITH(full_pages, EMPTY, f.updated = f.since_updated = 499, f.fillfactor = 70), "no_data", "wait", NULL, 70,
 		  "empty, and hardly updated");
 	gives(WITH(full_pages, EMPTY, f.blocked_share = 1, f.recoverable_share = 0), "indexed_column", "keep", NULL, 100,
 		  "empty, and an indexed column changes");
@@ -156,7 +156,7 @@ test_causes(void)
 		  "98 % HOT");
 	gives(WITH(full_pages, f.recent_hot_updated = 19599, f.advised_step = 100), "page_full", "keep", NULL, 100,
 		  "less than 98 % HOT");
-	gives(WITH(full_pages, f.newpage_share = NAN), "no_data", "wait", NULL, 100, "unknown why updates are not HOT");
+	gives(WITH(full_pages, f.newpage_share = f.blocked_share = NAN), "no_data", "wait", NULL, 100, "unknown why updates are not HOT");
 	gives(WITH(full_pages, f.blocked_share = 0.05, f.recoverable_share = 0.01, f.advised_step = 100), "indexed_column", "keep",
 		  NULL, 100, "an indexed column changes");
 	gives(WITH(full_pages, f.blocked_share = 0.45, f.recoverable_share = 0.1, f.advised_step = 100), "indexed_column", "keep",

@@ -4,7 +4,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION fillfactor_advisor;
 SET fillfactor_advisor.min_updates = 1;
-SELECT plan(79);
+SELECT plan(84);
 
 -- ---------------------------------------------------------------------------
 -- Relations that are not examined
@@ -70,6 +70,35 @@ SELECT results_eq($$
 	'a partition, a materialized view and an unlogged table were sampled');
 SELECT is((SELECT z::text FROM ff_internal.sizes('unlogged'::regclass) z), '(8192,0,0,)',
 	'a table without indexes and TOAST table has size 0 for them');
+-- a table made since the last collection is watched from then on, as far as the file system tells
+SELECT pg_sleep(1.5) \g /dev/null
+CREATE TABLE newborn (id int PRIMARY KEY, v int);
+CREATE TABLE reborn (id int PRIMARY KEY, v int);
+INSERT INTO newborn SELECT g, 0 FROM generate_series(1, 1000) g;
+INSERT INTO reborn SELECT g, 0 FROM generate_series(1, 1000) g;
+ALTER TABLE reborn ALTER v TYPE bigint;
+UPDATE newborn SET v = 1;
+SELECT pg_stat_force_next_flush() \g /dev/null
+CALL ff_collect();
+SELECT is(ff_internal.born_at('reborn'::regclass), NULL, 'when a rewritten table was made is unknown');
+SELECT is(began_at, (SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at < i.ended_at),
+	'its first interval begins with the collection before')
+  FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'reborn';
+SELECT CASE WHEN b.born_at IS NULL THEN skip('this file system does not record when a file was made', 2) ELSE
+	is(i.began_at, b.born_at, 'a new table: its first interval begins when it was made') || E'\n' ||
+	is(extract(epoch FROM i.began_at - c.began_at) >= 1.4
+	   AND e.window_s < extract(epoch FROM i.ended_at - c.began_at) - 1.4
+	   AND abs(ff_internal.updates_per_s(e) * extract(epoch FROM i.ended_at - b.born_at) / 1000 - 1) < 0.01,
+	   true, 'its rates are of its own time') END
+  FROM ff_internal.evidence('newborn') e JOIN ff_internal.counter_interval i USING (rel_id)
+ CROSS JOIN ff_internal.born_at('newborn'::regclass) b(born_at)
+ CROSS JOIN LATERAL (SELECT max(c.began_at) AS began_at FROM ff_internal.collection c WHERE c.began_at < i.began_at) c;
+SELECT is(ff_internal.collection_before(i.began_at),
+	(SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at < i.ended_at),
+	'the model takes the statements since the collection before')
+  FROM ff_internal.evidence('newborn') e JOIN ff_internal.counter_interval i USING (rel_id);
+DROP TABLE newborn, reborn;
+CALL ff_collect();
 SELECT throws_ok('SELECT * FROM ff_advise(4294967295::oid::regclass)', '42P01', NULL,
 	'ff_advise of an unknown OID is an error');
 

@@ -455,6 +455,35 @@ test_choice(void)
 	ok(advises(i - 2), "keep was chosen before: the cheapest is advised");
 }
 
+/* What updates were seen to do is not made worse, and what is settled stays. */
+static void
+test_settled_stays(void)
+{
+	TwinWorkload	l = workload_of(136, 2000);
+	Evidence	e = observe(&l, 100, 8, 1);
+
+	prepare(e);
+	want_all(0.7);
+	choose(e);
+	ok(keeps() && fit.plan.split.hot >= 0.98, "nearly all updates are HOT at 100: no other fillfactor is advised");
+	/* all rows of new pages at once: they need half of each */
+	l.class[0].rows = l.class[0].distance = 120;
+	l.class[0].pick = TW_IN_TURN;
+	add_class(&l, EV_INSERT, 1, 120, TW_ANY);
+	add_class(&l, EV_DELETE, 1, 120, TW_OLDEST);
+	e = observe(&l, 50, 2, 1);
+	add_statement(&e, &l.class[0]);
+	prepare(e);
+	want_all(1.3);
+	for (int i = 0; i < forecast.current; i++)
+		wanted[i] = 0.7;
+	choose(e);
+	ok(decision.advised == forecast.current ||
+	   forecast.step[decision.advised].hot_pct >= 100 * fit.plan.split.hot - 0.5,
+	   "a cheaper fillfactor with a lower HOT share than the one seen is not advised");
+	ok(forecast.step[0].hot_pct < 100 * fit.plan.split.hot - 10, "at 100, fewer updates would be HOT");
+}
+
 static void
 test_choice_below(void)
 {
@@ -612,6 +641,7 @@ main(void)
 	test_wal_seen();
 	test_history();
 	test_choice();
+	test_settled_stays();
 	test_choice_below();
 	test_unused();
 	test_settling();

@@ -54,8 +54,8 @@ test_look(void)
 	ok(twin.count.hot == 290 && twin.count.touched == 10 && twin.count.prunes == 0 && twin.ndead == 290 &&
 	   twin.count.moved == 0, "a pass with room: all updates HOT, each page touched once");
 	ff_twin_look(&twin, &v);
-	ok(v.rows == 290 && v.updated_rows == 290 && v.group_new_page[5] == 290 && v.update_age[0] == 290 &&
-	   v.update_distance[0] == 0, "a page updated whole by one transaction: a group on a new page");
+	ok(v.rows == 290 && v.updated_rows == 290 && v.group_old_page[5] == 290 && v.update_age[0] == 290 &&
+	   v.update_distance[0] == 0, "a page updated whole by one transaction: a group, as its old versions show");
 	/* one row, some transactions later */
 	twin.xid += 8;
 	twin.oldest = twin.xid;
@@ -63,7 +63,7 @@ test_look(void)
 	twin.due[1] = twin.now;
 	run_updates(1);
 	ff_twin_look(&twin, &v);
-	ok(v.group_old_page[0] == 1 && v.group_old_page[5] == 28 && v.group_new_page[5] == 261 &&
+	ok(v.group_old_page[0] == 1 && v.group_old_page[5] == 289 && v.group_new_page[5] == 0 &&
 	   v.update_age[0] == 1 && v.update_age[3] == 289, "one row of a page updated later: two groups on an old page");
 	ok(twin.count.prunes == 1 && twin.ndead == 290 - 29 + 1, "an update on a full page prunes it");
 
@@ -368,6 +368,52 @@ test_dead(void)
 	ok(twin.npages > pages * 1.5 && twin.count.vacuums == 0, "without vacuum, pages of deleted rows are not reused");
 }
 
+/*
+ * Every fifth row of full pages, again and again the same: they leave their pages, which keep
+ * the old versions, and are together on new pages.
+ */
+static void
+test_clumps(void)
+{
+	TwinWorkload	l = workload_of(136, 580);
+	TwinView	v;
+	int			right = 1;
+
+	l.vacuum_gap = -1;
+	l.class[0].rows = 116;
+	l.class[0].stride = 5;
+	l.class[0].whole = 1;
+	l.class[0].pick = TW_ANY;
+	ff_twin_start(&twin, &l, 100, 3);
+	run_updates(1);
+	ff_twin_look(&twin, &v);
+	ok(twin.count.moved == 116 && v.group_new_page[6] == 116 && v.group_old_page[4] == 116 &&
+	   v.pages == 12 && v.updated_rows == 116,
+	   "rows that leave full pages: a group on each old page, one on each new page");
+	for (int i = 0; i < 3; i++)
+		run_updates(1);
+	for (int64_t id = 0; id < 580; id++)
+		right &= row(id)->updates == (id % 5 == 0 ? 4 : 0);
+	ok(right && twin.count.updates == 464, "the same rows each time");
+	ff_twin_look(&twin, &v);
+	ok(v.group_old_page[4] == 0 && twin.ndead == 116, "a pass over the table prunes all full pages, also those left");
+
+	l = half_full();
+	add_class(&l, EV_DELETE, 1e-6, 14, TW_OLDEST);
+	ff_twin_start(&twin, &l, 50, 3);
+	twin.due[0] = INFINITY;
+	twin.due[1] = twin.now;
+	ff_twin_run(&twin, 1);
+	ff_twin_look(&twin, &v);
+	ok(twin.count.deletes == 14 && v.rows == 276 && v.group_old_page[4] == 0, "deleted rows are no group");
+	twin.due[1] = twin.now;
+	ff_twin_run(&twin, 1);
+	twin.due[1] = twin.now;
+	ff_twin_run(&twin, 1);
+	ff_twin_look(&twin, &v);
+	ok(v.rows == 248 && v.pages == 9 && twin.npages == 10, "rows per page are those of pages with rows");
+}
+
 /* What happens once: a pass over all rows, and a snapshot that is held. */
 static void
 test_once(void)
@@ -474,6 +520,7 @@ main(void)
 	test_rates();
 	test_stride();
 	test_dead();
+	test_clumps();
 	test_once();
 	printf("1..%d\n", tests);
 	return failed != 0;

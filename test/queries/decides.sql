@@ -65,7 +65,8 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
                 'intervals show it.'),
                (5, 'indexed',
                 'Did the other updates stay in their page? Then they changed an indexed column, and no fillfactor '
-                'helps. Look at the index.'),
+                'makes them HOT. Look at the index. Columns that are set to what they are (`a = a`, the key of '
+                '`ON CONFLICT`) do not count; those that a trigger assigns do.'),
                (6, 'snapshot',
                 'Did collections see an old snapshot, and was the HOT share high at other times, or do most old '
                 'versions wait for that snapshot? Then end the snapshot. More room would also fill up.'),
@@ -86,7 +87,9 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
  ORDER BY v.place;
 
 SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, a.reason)
-  FROM (VALUES (1, 'untouched', 'A table that was not collected or not sampled yet.'),
+  FROM (VALUES (1, 'untouched', 
+                'A table that was not collected or not sampled yet, or whose updates lack room but which is empty '
+                'whenever it is sampled.'),
                (2, 'blind15',
                 'Updates were not HOT, and the reason is unknown (PostgreSQL 15, and vacuum removed all old '
                 'versions).'),
@@ -122,6 +125,8 @@ waits for a full day, unless the gain is clear (five times `min_gain`).
 - **A change must be worth the trouble**: save `fillfactor_advisor.min_worth` (1 %) of the WAL or time that the
   updates of the costliest table cost, or 8 MB of disk; half of that if it was advised before. Partitions are judged
   together, so not here. A fillfactor is raised where a table is hardly updated, whatever that saves.
+- **Less room is for more HOT updates**: it is never advised where fewer than now are predicted. If fewer than 2 % more
+  become HOT, five times `fillfactor_advisor.min_gain` must be saved; half of that if it was advised before.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no
   change is better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than
   half of `min_gain`.

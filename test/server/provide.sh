@@ -57,6 +57,26 @@ provide_tools()
 	fetch_exporter || say "NOT TESTED: the queries in a Prometheus exporter (no prometheus-postgres-exporter)"
 }
 
+# Servers that are too old for the extension, as sources of a mirror, copied to $WORK; once is enough.  Sets FFA_SOURCES
+# (their folders).
+provide_sources()
+{
+	local release dir
+	export FFA_SOURCES=
+	case $FROM in wheel|chroot) return 0 ;; esac
+	[ "$(uname -m)" = x86_64 ] || return 0
+	mkdir -p "$CACHE"
+	for release in 13.23.0 14.23.0; do
+		dir=$CACHE/source-$release
+		if ( flock 9; "$TOP/test/server/fetch-source" "$release" "$dir" ) 9>"$CACHE/.lock-source" >&2; then
+			cp -a "$dir" "$WORK/${dir##*/}"
+			FFA_SOURCES+=" $WORK/${dir##*/}"
+		else
+			say "NOT TESTED: a mirror of PostgreSQL $release (not available)"
+		fi
+	done
+}
+
 # Unpacked, not installed: the package would start a service.
 fetch_exporter()
 {

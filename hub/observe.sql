@@ -1,0 +1,330 @@
+-- observe.sql: what fillfactor_advisor_hub reads of a server on which nothing can be installed; one read-only statement
+-- for PostgreSQL 13 to 19, which prints one JSON object. A mirror sends it itself. By file:
+--
+--     psql -XAtf observe.sql DATABASE > 1.json
+--
+-- twice or more, with work in between; SELECT ff_mirror_import(...) reads the files in that order. The role needs
+-- pg_monitor. It reads catalogs and statistics, never a row of a table; settings that are texts stay there, because
+-- they may hold passwords, and so do the literals of running statements.
+--
+-- It waits for no lock but that of a table or index whose size it reads, which pg_locks shows nobody holding
+-- exclusively, and for that at most lock_timeout. The counters of a view, or a function that not every server has or
+-- everybody may call, are read as JSON, or by query_to_xml(), which runs the text of a query.
+--
+-- asked: what the mirror knows. shapes, counters: the digest of each bucket of tables (OID modulo 1,024) as last sent;
+-- only those that differ are sent. statements: the most to follow; texts: those known. since: the last observation, by
+-- this server's clock.
+\set QUIET on
+\set ON_ERROR_STOP on
+BEGIN TRANSACTION READ ONLY;
+SET LOCAL search_path = '';
+SET LOCAL lock_timeout = '2s';
+SET LOCAL statement_timeout = '1min';
+SET LOCAL jit = off;
+WITH asked AS MATERIALIZED (
+    SELECT a.asked, (a.asked->>'since')::timestamptz AS since, a.asked->>'sizes' IS NULL AS sizes,
+           coalesce((a.asked->>'statements')::int, 1000) AS statements
+      FROM (SELECT '{}'::jsonb AS asked) a
+), here AS MATERIALIZED (
+    SELECT d.oid, d.datname, to_jsonb(s) AS stats,
+           current_setting('server_version_num')::int AS version,
+           pg_has_role('pg_read_all_stats', 'USAGE') AS all_stats,
+           -- initialized even where it is not called, a function that may not be called is an error
+           CASE WHEN has_function_privilege('pg_control_system()', 'EXECUTE')
+                THEN substring(query_to_xml('SELECT system_identifier::text AS v FROM pg_control_system()',
+                                            false, false, '')::text FROM '<v>([0-9]+)</v>') END AS identifier,
+           CASE WHEN has_function_privilege('pg_control_checkpoint()', 'EXECUTE')
+                THEN substring(query_to_xml('SELECT timeline_id::text AS v FROM pg_control_checkpoint()',
+                                            false, false, '')::text FROM '<v>([0-9]+)</v>') END AS timeline
+      FROM pg_database d JOIN pg_stat_database s ON s.datid = d.oid
+     WHERE d.datname = current_database()
+), taken AS MATERIALIZED (
+    -- pg_relation_size() would wait for it
+    SELECT DISTINCT l.relation AS oid FROM pg_locks l, here h
+     WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.database = h.oid
+), relation AS MATERIALIZED (
+    SELECT c.*, c.xmin AS changed, n.nspname, coalesce(a.amname, 'heap') AS amname, c.oid::bigint % 1024 AS bucket
+      FROM pg_class c
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+      LEFT JOIN pg_am a ON a.oid = c.relam
+     WHERE c.relkind IN ('r', 'm', 'p') AND c.relpersistence <> 't'
+       AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'ff_internal', 'ff_hub')
+), indexed AS MATERIALIZED (
+    SELECT i.*, i.xmin AS changed, c.relname, c.xmin AS named, a.amname, r.bucket,
+           pg_stat_get_numscans(i.indexrelid) AS scans
+      FROM relation r
+      JOIN pg_index i ON i.indrelid = r.oid AND i.indislive
+      JOIN pg_class c ON c.oid = i.indexrelid
+      JOIN pg_am a ON a.oid = c.relam
+), part AS (
+    -- a change of a catalog's row gives it another xmin, so that sums of these tell each change
+    SELECT r.bucket, hashtextextended(concat_ws(',', r.changed, r.nspname), r.oid::bigint) AS digest FROM relation r
+    UNION ALL
+    SELECT r.bucket, a.changed FROM relation r CROSS JOIN LATERAL (
+           SELECT sum(a.xmin::text::bigint * (a.attnum + 3)) AS changed
+             FROM pg_attribute a WHERE a.attrelid = r.oid AND a.attnum > 0 OFFSET 0) a
+    UNION ALL
+    SELECT i.bucket, hashtextextended(concat_ws(',', i.changed, i.named), i.indexrelid::bigint) FROM indexed i
+    UNION ALL
+    SELECT r.bucket, hashtextextended(concat_ws(',', i.inhparent, i.xmin), r.oid::bigint)
+      FROM relation r JOIN pg_inherits i ON i.inhrelid = r.oid
+    UNION ALL
+    SELECT r.bucket, hashtextextended(concat_ws(',', t.oid, t.xmin), r.oid::bigint)
+      FROM relation r JOIN pg_trigger t ON t.tgrelid = r.oid
+), shape AS MATERIALIZED (
+    SELECT p.bucket, concat_ws(' ', sum(p.digest), h.oid, h.identifier) AS digest
+      FROM part p, here h GROUP BY p.bucket, h.oid, h.identifier
+), counted AS MATERIALIZED (
+    SELECT r.oid, r.bucket, pg_stat_get_tuples_inserted(r.oid) AS inserted,
+           pg_stat_get_tuples_updated(r.oid) AS updated,
+           pg_stat_get_tuples_hot_updated(r.oid) AS hot_updated, pg_stat_get_tuples_deleted(r.oid) AS deleted,
+           pg_stat_get_numscans(r.oid) AS seq_scans, pg_stat_get_blocks_fetched(r.oid) AS blocks_fetched,
+           pg_stat_get_blocks_hit(r.oid) AS blocks_hit,
+           pg_stat_get_vacuum_count(r.oid) + pg_stat_get_autovacuum_count(r.oid) AS vacuums,
+           pg_stat_get_analyze_count(r.oid) + pg_stat_get_autoanalyze_count(r.oid) AS analyzes,
+           coalesce(i.scans, 0) AS index_scans
+      FROM relation r
+      LEFT JOIN (SELECT i.indrelid, sum(i.scans)::bigint AS scans FROM indexed i GROUP BY 1) i ON i.indrelid = r.oid
+     WHERE r.relkind <> 'p'
+), counter AS MATERIALIZED (
+    SELECT c.bucket, concat_ws(' ', sum(hashtextextended(c::text, 0)), h.oid, h.identifier) AS digest
+      FROM counted c, here h GROUP BY c.bucket, h.oid, h.identifier
+), sent_shape AS MATERIALIZED (
+    SELECT coalesce(s.bucket, k.key::bigint) AS bucket, s.digest
+      FROM shape s
+      FULL JOIN (SELECT k.* FROM asked a, jsonb_each_text(a.asked->'shapes') k) k ON k.key::bigint = s.bucket
+     WHERE s.digest IS DISTINCT FROM k.value
+), sent_counter AS MATERIALIZED (
+    SELECT coalesce(s.bucket, k.key::bigint) AS bucket, s.digest
+      FROM counter s
+      FULL JOIN (SELECT k.* FROM asked a, jsonb_each_text(a.asked->'counters') k) k ON k.key::bigint = s.bucket
+     WHERE s.digest IS DISTINCT FROM k.value
+), measured AS MATERIALIZED (
+    SELECT b.bucket FROM sent_shape b UNION SELECT b.bucket FROM sent_counter b
+), types AS MATERIALIZED (
+    -- a domain's own type
+    WITH RECURSIVE base(oid, type) AS (
+        SELECT t.oid, t.typbasetype FROM pg_type t WHERE t.typtype = 'd'
+        UNION ALL
+        SELECT b.oid, t.typbasetype FROM base b JOIN pg_type t ON t.oid = b.type WHERE t.typtype = 'd'
+    )
+    SELECT t.oid, CASE WHEN n.nspname = 'pg_catalog' THEN u.typname ELSE 'text' END AS name
+      FROM pg_type t
+      LEFT JOIN base b ON b.oid = t.oid AND (SELECT v.typtype FROM pg_type v WHERE v.oid = b.type) <> 'd'
+      JOIN pg_type u ON u.oid = coalesce(b.type, t.oid)
+      JOIN pg_namespace n ON n.oid = u.typnamespace
+     WHERE t.typtype IN ('b', 'r', 'm', 'd', 'e', 'c') AND t.typisdefined
+), uses AS MATERIALIZED (
+    -- the columns of an index's expressions and predicate, and of a generated column's expression
+    SELECT d.classid, d.objid, d.objsubid, array_agg(DISTINCT d.refobjsubid) AS columns
+      FROM pg_depend d
+     WHERE d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0
+       AND d.refobjid IN (SELECT r.oid FROM relation r JOIN sent_shape USING (bucket))
+     GROUP BY d.classid, d.objid, d.objsubid
+), columns AS MATERIALIZED (
+    SELECT a.attrelid, jsonb_agg(jsonb_build_object('number', a.attnum, 'name', a.attname,
+                                     'type', coalesce(t.name, 'text'), 'from', g.columns) ORDER BY a.attnum) AS columns
+      FROM relation r
+      JOIN sent_shape USING (bucket)
+      JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+      LEFT JOIN types t ON t.oid = a.atttypid
+      LEFT JOIN LATERAL (
+           -- before 16 the dependencies are the column's, later its default's
+           SELECT array_agg(DISTINCT u.c) FILTER (WHERE u.c <> a.attnum) AS columns
+             FROM pg_attrdef e
+             JOIN uses s ON s.classid = 'pg_attrdef'::regclass AND s.objid = e.oid
+                         OR s.classid = 'pg_class'::regclass AND s.objid = e.adrelid AND s.objsubid = e.adnum,
+                  unnest(s.columns) u(c)
+            WHERE a.attgenerated = 's' AND e.adrelid = a.attrelid AND e.adnum = a.attnum) g ON true
+     GROUP BY a.attrelid
+), shapes AS (
+    SELECT r.oid, jsonb_build_object('schema', r.nspname, 'name', r.relname, 'kind', r.relkind,
+               'access_method', r.amname, 'unlogged', r.relpersistence = 'u', 'options', r.reloptions,
+               'columns', coalesce(c.columns, '[]'), 'partition', r.relispartition,
+               'parents', (SELECT jsonb_agg(i.inhparent::bigint ORDER BY i.inhseqno) FROM pg_inherits i
+                            WHERE i.inhrelid = r.oid)) AS shape
+      FROM relation r JOIN sent_shape USING (bucket) LEFT JOIN columns c ON c.attrelid = r.oid
+), tables AS (
+    SELECT jsonb_strip_nulls(jsonb_build_object(
+               'oid', r.oid::bigint, 'shape', s.shape, 'relfilenode', r.relfilenode::bigint,
+               'reltuples', r.reltuples, 'relpages', r.relpages,
+               'live', pg_stat_get_live_tuples(r.oid), 'dead', pg_stat_get_dead_tuples(r.oid),
+               'counted', to_jsonb(c) - '{oid,bucket,analyzes}'::text[] || jsonb_build_object('newpage_updated',
+                   CASE WHEN h.version >= 160000
+                        THEN (SELECT to_jsonb(v)->'n_tup_newpage_upd' FROM pg_stat_all_tables v
+                              WHERE v.relid = r.oid) END),
+               'analyzes', c.analyzes,
+               'maintained_at', least(pg_stat_get_last_vacuum_time(r.oid), pg_stat_get_last_autovacuum_time(r.oid),
+                   pg_stat_get_last_analyze_time(r.oid), pg_stat_get_last_autoanalyze_time(r.oid)),
+               'heap_bytes', CASE WHEN a.sizes AND r.relkind <> 'p' AND r.oid NOT IN (SELECT l.oid FROM taken l)
+                                  THEN pg_relation_size(r.oid) END,
+               'toast_bytes', CASE WHEN a.sizes AND r.reltoastrelid <> 0
+                                       AND r.reltoastrelid NOT IN (SELECT l.oid FROM taken l)
+                                   THEN pg_relation_size(r.reltoastrelid) END,
+               -- a header of 24 bytes
+               'width', (SELECT 24 + sum(w.avg_width * (1 - w.null_frac)) FROM pg_stats w
+                          WHERE w.schemaname = r.nspname AND w.tablename = r.relname AND NOT w.inherited
+                         HAVING count(*) = (SELECT count(*) FROM pg_attribute t WHERE t.attrelid = r.oid
+                                               AND t.attnum > 0 AND NOT t.attisdropped)),
+               'alone', NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = r.oid),
+               'triggers', (SELECT jsonb_agg(t.tgname ORDER BY t.tgname) FROM pg_trigger t
+                             -- TRIGGER_TYPE_ROW, _BEFORE and _UPDATE
+                             WHERE t.tgrelid = r.oid AND NOT t.tgisinternal AND t.tgenabled <> 'D'
+                               AND t.tgtype & 19 = 19))) AS said
+      FROM relation r
+      JOIN measured USING (bucket)
+     CROSS JOIN asked a
+     CROSS JOIN here h
+      LEFT JOIN shapes s ON s.oid = r.oid
+      LEFT JOIN counted c ON c.oid = r.oid
+), indexes AS (
+    SELECT jsonb_strip_nulls(jsonb_build_object(
+               'oid', i.indexrelid::bigint, 'table', i.indrelid::bigint, 'scans', i.scans,
+               'bytes', CASE WHEN a.sizes AND i.indrelid NOT IN (SELECT l.oid FROM taken l)
+                                  AND i.indexrelid NOT IN (SELECT l.oid FROM taken l)
+                             THEN pg_relation_size(i.indexrelid) END,
+               'shape', CASE WHEN s.bucket IS NOT NULL THEN jsonb_build_object('name', i.relname,
+                   'access_method', i.amname, 'unique', i.indisunique, 'primary', i.indisprimary,
+                   'keys', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
+                              WITH ORDINALITY k(c, place) WHERE k.place <= i.indnkeyatts AND k.c > 0),
+                   'include', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
+                                 WITH ORDINALITY k(c, place) WHERE k.place > i.indnkeyatts),
+                   'uses', CASE WHEN i.indexprs IS NOT NULL OR i.indpred IS NOT NULL THEN
+                       coalesce((SELECT to_jsonb(u.columns) FROM uses u
+                                  WHERE u.classid = 'pg_class'::regclass AND u.objid = i.indexrelid AND u.objsubid = 0),
+                                '[]') END,
+                   -- with a lock on the table it would wait
+                   'definition', CASE WHEN i.indrelid NOT IN (SELECT l.oid FROM taken l)
+                                           AND i.indexrelid NOT IN (SELECT l.oid FROM taken l)
+                                      THEN pg_get_indexdef(i.indexrelid) END) END)) AS said
+      FROM indexed i
+      JOIN measured USING (bucket)
+     CROSS JOIN asked a
+      LEFT JOIN sent_shape s USING (bucket)
+), reader AS MATERIALIZED (
+    -- pg_stat_statements, in whatever schema; preloaded, it has settings
+    SELECT quote_ident(n.nspname) || '.pg_stat_statements' AS name, p.proargnames AS columns,
+           CASE WHEN p.oid IS NULL THEN 'pg_stat_statements is not created in this database'
+                WHEN NOT EXISTS (SELECT FROM pg_settings g WHERE g.name = 'pg_stat_statements.max')
+                    THEN 'pg_stat_statements is not loaded: add it to shared_preload_libraries'
+                WHEN NOT 'wal_records' = ANY (p.proargnames)
+                    THEN 'pg_stat_statements is older than 1.8: ALTER EXTENSION pg_stat_statements UPDATE'
+                WHEN NOT has_schema_privilege(n.oid, 'USAGE')
+                    THEN format('permission denied: GRANT USAGE ON SCHEMA %I TO %I', n.nspname, current_user)
+                WHEN NOT has_function_privilege(p.oid, 'EXECUTE')
+                    THEN format('permission denied: GRANT EXECUTE ON FUNCTION %s TO %I', p.oid::regprocedure,
+                                current_user) END AS reason
+      FROM (SELECT) one
+      LEFT JOIN pg_extension e ON e.extname = 'pg_stat_statements'
+      LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
+      LEFT JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = 'pg_stat_statements' AND p.proargtypes::text = '16'
+), statements AS (
+    -- entries that wrote; of the most called new ones the texts, up to 8 MB
+    SELECT CASE WHEN r.reason IS NULL THEN query_to_xml(format($q$
+        WITH entry AS MATERIALIZED (
+            SELECT s.queryid, s.userid, s.calls, s.wal_records, s.shared_blks_dirtied, %1$s AS toplevel,
+                   jsonb_build_object('queryid', s.queryid, 'toplevel', %1$s, 'userid', s.userid::bigint,
+                       'entered_at', %2$s, 'min_ms', s.min_exec_time, 'max_ms', s.max_exec_time,
+                       'counted', jsonb_build_object('calls', s.calls, 'rows', s.rows, 'total_ms', s.total_exec_time,
+                           'squares', coalesce(s.calls * s.stddev_exec_time ^ 2
+                                               + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
+                           'blocks_hit', s.shared_blks_hit, 'blocks_read', s.shared_blks_read,
+                           'blocks_dirtied', s.shared_blks_dirtied, 'blocks_written', s.shared_blks_written,
+                           'write_ms', s.%3$sblk_write_time, 'wal_records', s.wal_records, 'wal_fpi', s.wal_fpi,
+                           'wal_bytes', least(s.wal_bytes, 9223372036854775807))) AS said
+              FROM %4$s(false) s
+             WHERE s.dbid = %5$s
+        ), known AS MATERIALIZED (
+            SELECT * FROM jsonb_array_elements_text(%6$L) k(key)
+        ), new AS MATERIALIZED (
+            SELECT e.queryid, e.toplevel, sum(e.calls) AS calls FROM entry e
+             WHERE e.queryid IS NOT NULL AND (e.wal_records > 0 OR e.shared_blks_dirtied > 0)
+               AND e.queryid || ' ' || e.toplevel NOT IN (SELECT k.key FROM known k)
+             GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
+             LIMIT greatest(0, %7$s - (SELECT count(DISTINCT (o.queryid, o.toplevel)) FROM entry o
+                                        JOIN known k ON k.key = o.queryid || ' ' || o.toplevel))
+        ), text AS (
+            -- not of statements that keep their constants, such as passwords, and write no table
+            SELECT DISTINCT ON (n.queryid, n.toplevel) n.*,
+                   CASE WHEN s.query ~* '^([[:space:]]|--[^\n]*\n|/[*].*?[*]/)*(create|alter|do|set)\M' THEN ''
+                        ELSE s.query END AS query
+              FROM new n JOIN %4$s(true) s ON s.queryid = n.queryid AND %1$s = n.toplevel AND s.dbid = %5$s
+             WHERE (SELECT count(*) FROM new) > 0 AND s.query IS NOT NULL
+        )
+        SELECT jsonb_build_object('stats_reset', %8$s, 'evictions', %9$s,
+                   'entries', (SELECT coalesce(jsonb_agg(e.said), '[]') FROM entry e
+                                WHERE e.queryid IS NULL OR e.wal_records > 0 OR e.shared_blks_dirtied > 0),
+                   'texts', (SELECT coalesce(jsonb_agg(jsonb_build_object('queryid', t.queryid,
+                                        'toplevel', t.toplevel, 'query', t.query)), '[]')
+                               FROM (SELECT *, sum(octet_length(t.query)) OVER (ORDER BY t.calls DESC, t.queryid)
+                                               AS bytes FROM text t) t WHERE t.bytes <= 8388608)) AS v $q$,
+        CASE WHEN 'toplevel' = ANY (r.columns) THEN 's.toplevel' ELSE 'true' END,
+        CASE WHEN 'stats_since' = ANY (r.columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END,
+        CASE WHEN 'shared_blk_read_time' = ANY (r.columns) THEN 'shared_' ELSE '' END, r.name, h.oid,
+        coalesce(a.asked->'texts', '[]'), a.statements,
+        CASE WHEN 'toplevel' = ANY (r.columns) THEN format('(SELECT i.stats_reset FROM %s_info() i)', r.name)
+             ELSE 'NULL' END,
+        CASE WHEN 'toplevel' = ANY (r.columns) THEN format('(SELECT i.dealloc FROM %s_info() i)', r.name)
+             ELSE 'NULL' END), false, false, '')::text END AS answer, r.reason
+      FROM reader r, here h, asked a
+), holders AS (
+    SELECT CASE WHEN w.sender THEN 'standby feedback'
+                WHEN a.state LIKE 'idle in transaction%' THEN 'idle in transaction' ELSE 'transaction' END AS kind,
+           'pid ' || a.pid AS holder, a.usename::text AS role_name, a.application_name AS application,
+           CASE WHEN w.sender THEN a.backend_start ELSE a.xact_start END AS since,
+           greatest(age(a.backend_xmin), age(a.backend_xid))::bigint AS xids, false AS catalog_only,
+           CASE WHEN NOT w.sender THEN upper(substring(a.query FROM '^[\s(]*([A-Za-z]{1,20})\M')) END AS doing
+      FROM pg_stat_activity a CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender), here h
+     WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
+                ELSE a.datid = h.oid AND a.pid <> pg_backend_pid()
+                     AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+                     AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v) END
+    UNION ALL
+    SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
+      FROM pg_prepared_xacts p, here h WHERE p.database = h.datname
+    UNION ALL
+    SELECT 'replication slot', 'slot ' || s.slot_name, NULL, s.plugin, NULL,
+           greatest(age(s.xmin), age(s.catalog_xmin))::bigint, s.xmin IS NULL,
+           CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
+      FROM pg_replication_slots s WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
+), denied AS (
+    SELECT d.what, d.grant FROM here h CROSS JOIN LATERAL (VALUES
+        (NOT h.all_stats, 'sessions and statements of other roles', format('GRANT pg_monitor TO %I', current_user)),
+        (h.identifier IS NULL, 'pg_control_system(), which tells a server from its copy',
+         format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO %I', current_user)),
+        (h.timeline IS NULL, 'pg_control_checkpoint(), which tells a failover',
+         format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint() TO %I', current_user)),
+        (EXISTS (SELECT FROM relation r WHERE r.bucket IN (SELECT m.bucket FROM measured m) AND r.reltuples > 0
+                    AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')),
+         'widths of columns in pg_stats: the mean length of a row is estimated from relpages and reltuples',
+         format('GRANT SELECT ON the table TO %I', current_user))) d(missing, what, "grant") WHERE d.missing
+)
+SELECT jsonb_build_object('format', 1,
+    'server', jsonb_build_object(
+        'database', h.datname, 'database_oid', h.oid::bigint, 'system_identifier', h.identifier,
+        'timeline', h.timeline::bigint, 'server_version', h.version, 'in_recovery', pg_is_in_recovery(),
+        'read_at', clock_timestamp(), 'started_at', pg_postmaster_start_time(),
+        'database_reset', h.stats->'stats_reset', 'cluster_reset', pg_stat_get_bgwriter_stat_reset_time(),
+        'track_counts', current_setting('track_counts')::boolean,
+        'open_writers', (SELECT count(*) FROM pg_stat_get_activity(NULL) s
+                          WHERE s.datid = h.oid AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
+                            AND least(s.xact_start, s.query_start) < coalesce(a.since, now())),
+        'next_xid', pg_snapshot_xmax(pg_current_snapshot())::text,
+        'busy_ms', (h.stats->>'active_time')::float8 + (h.stats->>'idle_in_transaction_time')::float8,
+        'blocks_read', h.stats->'blks_read',
+        'read_ms', CASE WHEN current_setting('track_io_timing')::boolean THEN h.stats->'blk_read_time' END,
+        'settings', (SELECT jsonb_object_agg(s.name, jsonb_build_object('value', s.reset_val, 'unit', s.unit))
+                       FROM pg_settings s
+                      WHERE s.vartype <> 'string' OR s.name IN ('server_version', 'cluster_name')),
+        'denied', (SELECT coalesce(jsonb_agg(to_jsonb(d)), '[]') FROM denied d)),
+    'shapes', (SELECT coalesce(jsonb_object_agg(s.bucket, s.digest), '{}') FROM sent_shape s),
+    'counters', (SELECT coalesce(jsonb_object_agg(s.bucket, s.digest), '{}') FROM sent_counter s),
+    'tables', (SELECT coalesce(jsonb_agg(t.said), '[]') FROM tables t),
+    'indexes', (SELECT coalesce(jsonb_agg(i.said), '[]') FROM indexes i),
+    'statements', coalesce(
+        replace(replace(replace(replace(substring(s.answer FROM '<v>(.*)</v>'),
+                '&lt;', '<'), '&gt;', '>'), '&#x0d;', E'\r'), '&amp;', '&')::jsonb,
+        jsonb_build_object('reason', s.reason)),
+    'holders', (SELECT coalesce(jsonb_agg(to_jsonb(o)), '[]') FROM holders o))
+  FROM here h, asked a, statements s;
+COMMIT;

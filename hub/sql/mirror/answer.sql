@@ -1,0 +1,167 @@
+-- What a source says becomes rows of the core's table observed. Each value is read with a type of its own here, and
+-- what is stored is made of these values: nothing unknown gets in, and the core's readers cannot fail because of it.
+
+-- Error 22023 unless this is an observation of a known format.
+CREATE FUNCTION ff_hub.check_observation(said jsonb) RETURNS void
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    known CONSTANT integer := 1;
+BEGIN
+    IF jsonb_typeof(said->'format') = 'number' AND (said->>'format')::numeric > known THEN
+        PERFORM ff_internal.refuse('0A000',
+            format('the observation has format %s, and this hub reads formats up to %s', said->>'format', known), NULL,
+            'Upgrade the extension on the hub, or use its observe.sql.');
+    ELSIF (said->'format' = to_jsonb(known)
+           AND ARRAY['object', 'object', 'object', 'array', 'array', 'object', 'array']
+               = ARRAY(SELECT jsonb_typeof(said->k)
+                         FROM unnest('{server,shapes,counters,tables,indexes,statements,holders}'::text[])
+                              WITH ORDINALITY u(k, place) ORDER BY place)) IS NOT TRUE THEN
+        PERFORM ff_internal.refuse('22023', 'this is not an observation of a server', NULL,
+                                   'psql -XAtf observe.sql DATABASE > FILE writes one.');
+    END IF;
+END
+$$;
+
+-- The settings that can be values of settings of that name: others could not be read where they are used.
+CREATE FUNCTION ff_hub.settings_said(said jsonb) RETURNS jsonb
+LANGUAGE sql STABLE
+AS $$
+    SELECT coalesce(jsonb_object_agg(k.key, jsonb_build_object('value', v.value, 'unit', v.unit)), '{}')
+      FROM jsonb_each(said) k
+     CROSS JOIN LATERAL jsonb_to_record(k.value) v(value text, unit text)
+      LEFT JOIN pg_settings s ON s.name = k.key
+     WHERE k.key ~ '^[a-z_.]{1,63}$' AND coalesce(v.unit ~ '^[0-9]{0,5}(B|kB|MB|GB|TB|us|ms|s|min|h|d)$', true)
+       AND v.value ~ CASE s.vartype WHEN 'bool' THEN '^(on|off)$'
+                                    WHEN 'integer' THEN '^-?[0-9]{1,10}$'
+                                    WHEN 'real' THEN '^-?[0-9]{1,15}([.][0-9]{1,20})?(e-?[0-9]{1,2})?$'
+                                    WHEN 'enum' THEN '^[a-z0-9_-]{1,63}$'
+                                    ELSE '^[-[:alnum:]_. ()+]{0,63}$' END
+$$;
+
+-- The row server of the table observed.
+CREATE FUNCTION ff_hub.server_said(said jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    s     record;
+    clean jsonb;
+BEGIN
+    SELECT * INTO s
+      FROM jsonb_to_record(said) x(database text, database_oid oid, system_identifier bigint, timeline bigint,
+           server_version integer, in_recovery boolean, read_at timestamptz, started_at timestamptz,
+           database_reset timestamptz, cluster_reset timestamptz, track_counts boolean, open_writers integer,
+           next_xid xid8, busy_ms float8, blocks_read bigint, read_ms float8);
+    IF (length(s.database) BETWEEN 1 AND 63 AND s.database_oid > 0 AND s.server_version BETWEEN 130000 AND 999999
+        AND s.track_counts IS NOT NULL AND s.in_recovery IS NOT NULL AND s.open_writers >= 0
+        AND s.read_at > '2020-01-01' AND s.read_at < clock_timestamp() + interval '1 day' AND isfinite(s.started_at)
+        AND coalesce(s.blocks_read, 0) >= 0 AND coalesce(s.read_ms, 0) >= 0 AND coalesce(s.busy_ms, 0) >= 0
+        AND coalesce(s.timeline, 1) BETWEEN 1 AND 4294967295) IS NOT TRUE THEN
+        PERFORM ff_internal.refuse('22023', 'what the source says about its server cannot be true');
+    END IF;
+    s.database := ff_internal.plain(s.database);
+    SELECT to_jsonb(s) || jsonb_build_object(
+               'settings', ff_hub.settings_said(said->'settings'),
+               'denied', (SELECT coalesce(jsonb_agg(jsonb_build_object('what', left(ff_internal.plain(d.what), 200),
+                                     'grant', left(ff_internal.plain(d."grant"), 200))), '[]')
+                            FROM jsonb_to_recordset(said->'denied') d(what text, "grant" text)))
+      INTO clean;
+    RETURN clean;
+END
+$$;
+
+-- Stores what was said about tables, and about indexes; what is not here is left out. A size that could not be read
+-- is the last one.
+CREATE FUNCTION ff_hub.store_tables(said jsonb) RETURNS void
+LANGUAGE sql VOLATILE
+AS $$
+    INSERT INTO ff_internal.observed AS o (kind, id, said)
+    SELECT 'index', m.relid, jsonb_build_object('oid', n.oid, 'scans', greatest(n.scans, 0),
+               'bytes', greatest(n.bytes, 0), 'definition', ff_internal.plain(left(m.shape->>'definition', 20000)))
+      FROM jsonb_to_recordset(said->'indexes') n(oid oid, scans bigint, bytes bigint)
+      JOIN ff_hub.mirrored m ON m.source_oid = n.oid AND m.table_oid IS NOT NULL
+    ON CONFLICT (kind, id) DO UPDATE
+       SET said = EXCLUDED.said || CASE WHEN EXCLUDED.said->>'bytes' IS NULL
+                                        THEN jsonb_build_object('bytes', o.said->'bytes') ELSE '{}' END;
+    INSERT INTO ff_internal.observed AS o (kind, id, said)
+    SELECT 'table', m.relid,
+           to_jsonb(n) || jsonb_build_object('counted', n.counted, 'index_bytes', (
+               SELECT coalesce(sum((x.said->>'bytes')::bigint), 0) FROM ff_hub.mirrored i
+                 JOIN ff_internal.observed x ON x.kind = 'index' AND x.id = i.relid
+                WHERE i.table_oid = m.source_oid))
+      FROM jsonb_to_recordset(said->'tables') n(oid oid, relfilenode oid, reltuples real, relpages integer,
+               live bigint, dead bigint, counted ff_internal.counters, analyzes bigint, maintained_at timestamptz,
+               heap_bytes bigint, toast_bytes bigint, width float8, alone boolean, triggers text[])
+      JOIN ff_hub.mirrored m ON m.source_oid = n.oid AND m.table_oid IS NULL
+     -- a counter below zero is none
+     WHERE (SELECT bool_and(k.value::text::bigint >= 0)
+              FROM jsonb_each(jsonb_strip_nulls(to_jsonb(n.counted))) k) IS NOT FALSE
+    ON CONFLICT (kind, id) DO UPDATE
+       SET said = jsonb_strip_nulls(o.said) || jsonb_strip_nulls(EXCLUDED.said);
+    DELETE FROM ff_internal.observed o
+     WHERE o.kind IN ('table', 'index') AND o.id NOT IN (SELECT m.relid FROM ff_hub.mirrored m);
+$$;
+
+-- Stores what was said about statements and about what holds back pruning.
+CREATE FUNCTION ff_hub.store_activity(said jsonb) RETURNS void
+LANGUAGE sql VOLATILE
+AS $$
+    INSERT INTO ff_internal.observed (kind, id, said)
+    SELECT 'statements', 0, to_jsonb(s) || jsonb_build_object(
+               'reason', left(ff_internal.plain(s.reason), 600),
+               'entries', (SELECT coalesce(jsonb_agg(to_jsonb(e)), '[]')
+                             FROM jsonb_populate_recordset(NULL::ff_internal.statement_entry,
+                                                           coalesce(said->'statements'->'entries', '[]')) e
+                            WHERE e.toplevel IS NOT NULL AND (e.counted).calls >= 0),
+               'texts', (SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]')
+                           FROM jsonb_to_recordset(coalesce(said->'statements'->'texts', '[]'))
+                                t(queryid bigint, toplevel boolean, query text)))
+      FROM jsonb_to_record(said->'statements') s(stats_reset timestamptz, evictions bigint, reason text)
+    UNION ALL
+    SELECT 'holders', 0, (
+           SELECT coalesce(jsonb_agg(to_jsonb(h)), '[]')
+             FROM (SELECT h.kind, left(ff_internal.plain(h.holder), 200) AS holder, left(h.role_name, 63) AS role_name,
+                          left(ff_internal.plain(h.application), 200) AS application, h.since, h.xids, h.catalog_only,
+                          left(ff_internal.plain(h.doing), 200) AS doing
+                     FROM jsonb_to_recordset(said->'holders') h(kind text, holder text, role_name text,
+                              application text, since timestamptz, xids bigint, catalog_only boolean, doing text)
+                    WHERE h.kind IN ('standby feedback', 'idle in transaction', 'transaction', 'prepared transaction',
+                                     'replication slot') AND h.holder IS NOT NULL AND h.catalog_only IS NOT NULL) h)
+    ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said
+$$;
+
+-- Stores an observation: makes this database like the source and replaces what the source said. address: where it was
+-- read, host and port; NULL: from a file. A source that may not tell its system identifier gets one made of these.
+CREATE FUNCTION ff_hub.take(said jsonb, address text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    m        ff_hub.mirror;
+    here     jsonb;
+    failures jsonb;
+    failed   text[];
+BEGIN
+    PERFORM ff_hub.check_observation(said);
+    here := ff_hub.server_said(said->'server');
+    SELECT * INTO STRICT m FROM ff_hub.mirror;
+    here := here || jsonb_build_object('server', m.server, 'host', address,
+        'system_identifier', coalesce(here->>'system_identifier',
+            hashtextextended(address, (here->>'database_oid')::bigint)::text),
+        'read_at', CASE WHEN m.server IS NULL THEN here->'read_at' ELSE to_jsonb(clock_timestamp()) END);
+    IF m.identity <> concat_ws(' ', here->>'system_identifier', here->>'database_oid') THEN
+        PERFORM ff_hub.renumber(said);
+    END IF;
+    SELECT coalesce(jsonb_agg(left(ff_internal.plain(f.what), 400)), '[]'), array_agg(f.bucket::text)
+      INTO failures, failed FROM ff_hub.follow(said) f;
+    UPDATE ff_hub.mirror o
+       SET identity = concat_ws(' ', here->>'system_identifier', here->>'database_oid'),
+           shapes = jsonb_strip_nulls(o.shapes || (said->'shapes')) - coalesce(failed, '{}'),
+           counters = jsonb_strip_nulls(o.counters || (said->'counters')) - coalesce(failed, '{}'),
+           clock = (said->'server'->>'read_at')::timestamptz;
+    PERFORM ff_hub.store_tables(said);
+    PERFORM ff_hub.store_activity(said);
+    INSERT INTO ff_internal.observed (kind, id, said)
+    VALUES ('server', 0, here || jsonb_build_object('unread', failures))
+    ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said;
+END
+$$;

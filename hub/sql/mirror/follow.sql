@@ -1,0 +1,377 @@
+-- Makes the tables and indexes of the source here, and follows its changes: by OID, so that a table keeps its history
+-- under another name and another table of that name does not get it. Each is made in a subtransaction of its own; what
+-- fails is reported, and tried again with the next observation, because the digest of its bucket is not stored.
+
+-- Runs statements, all or none. Returns NULL or the error. Waits for no lock.
+CREATE FUNCTION ff_hub.attempt(VARIADIC statements text[]) RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET lock_timeout = '1s'
+SET client_min_messages = error
+AS $$
+DECLARE
+    statement text;
+BEGIN
+    FOREACH statement IN ARRAY statements LOOP
+        EXECUTE statement;
+    END LOOP;
+    RETURN NULL;
+EXCEPTION WHEN OTHERS THEN
+    RETURN format('%s %s', SQLSTATE, SQLERRM);
+END
+$$;
+
+-- Whether a table is a mirror's: it has the constraint that refuses rows.
+CREATE FUNCTION ff_hub.is_mirrored(relation oid) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = relation AND c.conname = 'mirror_holds_no_rows');
+
+-- Forgets tables and indexes that are not here any more: dropped by somebody, or restored with another OID.
+CREATE FUNCTION ff_hub.forget_lost() RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    lost bigint[];
+BEGIN
+    WITH gone AS (
+        DELETE FROM ff_hub.mirrored m
+         WHERE NOT EXISTS (SELECT FROM pg_class c
+                            WHERE c.oid = m.relid AND c.relname = m.shape->>'name'
+                              AND (m.table_oid IS NOT NULL OR ff_hub.is_mirrored(c.oid)))
+        RETURNING coalesce(m.table_oid, m.source_oid)::bigint % 1024 AS bucket
+    )
+    SELECT array_agg(DISTINCT g.bucket) INTO lost FROM gone g;
+    UPDATE ff_hub.mirror SET shapes = shapes - lost::text[] WHERE lost IS NOT NULL;
+END
+$$;
+
+-- After the source became another database (a restore, another host), finds tables and indexes by their names.
+CREATE FUNCTION ff_hub.renumber(said jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    old ff_hub.mirrored[];
+BEGIN
+    WITH gone AS (DELETE FROM ff_hub.mirrored m RETURNING m)
+    SELECT array_agg(g.m) INTO old FROM gone g;
+    INSERT INTO ff_hub.mirrored
+    SELECT n.oid, o.relid, NULL, o.shape
+      FROM unnest(old) o
+      JOIN jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+        ON n.shape->>'schema' = o.shape->>'schema' AND n.shape->>'name' = o.shape->>'name'
+     WHERE o.table_oid IS NULL AND n.shape->'kind' = o.shape->'kind'
+    ON CONFLICT DO NOTHING;
+    INSERT INTO ff_hub.mirrored
+    SELECT n.oid, o.relid, n."table", o.shape
+      FROM unnest(old) o
+      JOIN unnest(old) t ON t.source_oid = o.table_oid
+      JOIN ff_hub.mirrored m ON m.relid = t.relid
+      JOIN jsonb_to_recordset(said->'indexes') n(oid oid, "table" oid, shape jsonb)
+        ON n."table" = m.source_oid AND n.shape->>'name' = o.shape->>'name'
+    ON CONFLICT DO NOTHING;
+    PERFORM ff_hub.drop_mirrored(ARRAY(
+        SELECT o.relid FROM unnest(old) o
+         WHERE o.table_oid IS NULL AND o.relid NOT IN (SELECT m.relid FROM ff_hub.mirrored m)));
+END
+$$;
+
+-- Drops these tables. Returns the errors.
+CREATE FUNCTION ff_hub.drop_mirrored(relations oid[]) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    one   record;
+    fault text;
+BEGIN
+    PERFORM ff_hub.attempt(ff_hub.detach_statement(i.inhrelid, i.inhparent))
+       FROM pg_inherits i WHERE i.inhrelid = ANY (relations) OR i.inhparent = ANY (relations);
+    FOR one IN
+        SELECT c.oid::regclass::text AS name FROM pg_class c
+         WHERE c.oid = ANY (relations) AND ff_hub.is_mirrored(c.oid)
+    LOOP
+        fault := ff_hub.attempt(format('DROP TABLE %s', one.name));
+        IF fault IS NOT NULL THEN
+            RETURN NEXT one.name || ': ' || fault;
+        END IF;
+    END LOOP;
+    PERFORM ff_hub.forget_lost();
+END
+$$;
+
+-- Drops the tables that the source does not have any more.
+CREATE FUNCTION ff_hub.drop_gone(said jsonb) RETURNS SETOF text
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT ff_hub.drop_mirrored(array_agg(m.relid))
+      FROM ff_hub.mirrored m
+     WHERE m.table_oid IS NULL AND said->'shapes' ? (m.source_oid::bigint % 1024)::text
+       AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+                        WHERE n.oid = m.source_oid AND n.shape IS NOT NULL)
+    HAVING count(*) > 0
+$$;
+
+-- Drops an index that the source does not have any more, or has differently.
+CREATE FUNCTION ff_hub.drop_index(m ff_hub.mirrored) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    IF ff_hub.attempt(coalesce(
+           (SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', c.conrelid::regclass, c.conname)
+              FROM pg_constraint c WHERE c.conindid = m.relid AND c.contype = 'p'),
+           (SELECT format('DROP INDEX %s', c.oid::regclass) FROM pg_class c WHERE c.oid = m.relid),
+           'SELECT')) IS NULL THEN
+        DELETE FROM ff_hub.mirrored o WHERE o.source_oid = m.source_oid;
+    END IF;
+END
+$$;
+
+-- Drops the indexes that these tables do not have any more on the source.
+CREATE FUNCTION ff_hub.drop_indexes(said jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    PERFORM ff_hub.drop_index(m)
+       FROM ff_hub.mirrored m
+      WHERE m.table_oid IN (SELECT n.oid FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+                             WHERE n.shape IS NOT NULL)
+        AND m.source_oid NOT IN (SELECT n.oid FROM jsonb_to_recordset(said->'indexes') n(oid oid));
+END
+$$;
+
+-- Before tables are changed: takes apart families whose members change, and gives tables and indexes that are renamed
+-- a spare name.
+CREATE FUNCTION ff_hub.move_aside(said jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    PERFORM ff_hub.attempt(ff_hub.detach_statement(i.inhrelid, i.inhparent))
+       FROM (SELECT DISTINCT i.inhrelid, i.inhparent
+               FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+               JOIN ff_hub.mirrored m ON m.source_oid = n.oid
+               JOIN pg_inherits i ON m.relid IN (i.inhrelid, i.inhparent)
+              WHERE n.shape->'columns' <> m.shape->'columns'
+                 OR n.shape->'parents' IS DISTINCT FROM m.shape->'parents') i;
+    PERFORM ff_hub.set_aside(m, CASE WHEN m.table_oid IS NULL THEN 'TABLE' ELSE 'INDEX' END)
+       FROM (SELECT n.oid, n.shape FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+             UNION ALL
+             SELECT n.oid, n.shape FROM jsonb_to_recordset(said->'indexes') n(oid oid, shape jsonb)) n
+       JOIN ff_hub.mirrored m ON m.source_oid = n.oid
+      WHERE n.shape->>'name' <> m.shape->>'name' OR n.shape->>'schema' <> m.shape->>'schema';
+END
+$$;
+
+-- Gives a table or index a spare name.
+CREATE FUNCTION ff_hub.set_aside(m ff_hub.mirrored, kind text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    spare CONSTANT text := 'mirror renames ' || m.source_oid;
+BEGIN
+    IF ff_hub.attempt(format('ALTER %s %s RENAME TO %I', kind, m.relid::regclass, spare)) IS NULL THEN
+        UPDATE ff_hub.mirrored o SET shape = o.shape || jsonb_build_object('name', spare)
+         WHERE o.source_oid = m.source_oid;
+    END IF;
+END
+$$;
+
+-- Makes one table, or changes it to its new shape. Returns NULL, or why not.
+CREATE FUNCTION ff_hub.follow_table(id oid, wanted jsonb) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    name  CONSTANT text := quote_ident(wanted->>'schema') || '.' || quote_ident(wanted->>'name');
+    m     ff_hub.mirrored;
+    fault text;
+    one   text;
+BEGIN
+    IF wanted->>'schema' ~ '^pg_' OR wanted->>'schema' IN ('information_schema', 'ff_internal', 'ff_hub') THEN
+        RETURN 'the schema is not for users';
+    ELSIF wanted->>'access_method' <> 'heap' THEN
+        RETURN 'only access method heap has a fillfactor that works this way';
+    END IF;
+    SELECT * INTO m FROM ff_hub.mirrored o WHERE o.source_oid = id;
+    IF m.shape = wanted THEN
+        RETURN NULL;
+    ELSIF m.shape IS NOT NULL THEN
+        fault := ff_hub.change_table(m, wanted, name);
+        -- a column of the invented partition key; it is attached to nothing now
+        IF fault IS NOT NULL AND wanted->>'kind' = 'p' THEN
+            PERFORM ff_hub.drop_mirrored(ARRAY[m.relid]);
+            m := NULL;
+        END IF;
+    END IF;
+    IF m.shape IS NULL THEN
+        fault := ff_hub.attempt(VARIADIC ff_hub.table_statements(wanted));
+        -- left by a restore
+        IF fault ^@ '42P07' AND ff_hub.is_mirrored(to_regclass(name)) THEN
+            PERFORM ff_hub.drop_mirrored(ARRAY[to_regclass(name)::oid]);
+            fault := ff_hub.attempt(VARIADIC ff_hub.table_statements(wanted));
+        END IF;
+        IF fault IS NULL THEN
+            INSERT INTO ff_hub.mirrored VALUES (id, to_regclass(name), NULL, wanted);
+        END IF;
+    ELSIF fault IS NULL THEN
+        UPDATE ff_hub.mirrored o SET shape = wanted WHERE o.source_oid = id;
+    END IF;
+    FOR one IN SELECT o FROM ff_hub.option_statements(name, m.shape, wanted) o WHERE fault IS NULL LOOP
+        fault := nullif(concat_ws('; ', fault, ff_hub.attempt(one)), '');
+        -- tried again next time
+        UPDATE ff_hub.mirrored o SET shape = o.shape - 'options' WHERE fault IS NOT NULL AND o.source_oid = id;
+    END LOOP;
+    RETURN fault;
+EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
+    -- what was sent is not a shape
+    RETURN format('%s %s', SQLSTATE, SQLERRM);
+END
+$$;
+
+-- Changes a table's name, schema, columns and persistence. If a column's type changes, its indexes are made again.
+CREATE FUNCTION ff_hub.change_table(m ff_hub.mirrored, wanted jsonb, name text) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    here CONSTANT text := m.relid::regclass::text;
+    statements text[];
+BEGIN
+    IF wanted->>'schema' <> m.shape->>'schema' THEN
+        statements := array_remove(ARRAY[
+            CASE WHEN to_regnamespace(quote_ident(wanted->>'schema')) IS NULL
+                 THEN format('CREATE SCHEMA %I', wanted->>'schema') END,
+            format('ALTER TABLE %s SET SCHEMA %I', here, wanted->>'schema')], NULL);
+    END IF;
+    IF wanted->>'name' <> m.shape->>'name' THEN
+        statements := statements || format('ALTER TABLE %I.%I RENAME TO %I', wanted->>'schema', m.shape->>'name',
+                                           wanted->>'name');
+    END IF;
+    IF wanted->'columns' <> m.shape->'columns' THEN
+        IF EXISTS (SELECT FROM ff_hub.columns_of(m.shape) o JOIN ff_hub.columns_of(wanted) n USING (number)
+                    WHERE n.type <> o.type) THEN
+            PERFORM ff_hub.drop_index(i) FROM ff_hub.mirrored i WHERE i.table_oid = m.source_oid;
+        END IF;
+        statements := statements || ff_hub.column_statements(name, m.shape, wanted);
+    END IF;
+    IF wanted->'unlogged' <> m.shape->'unlogged' AND wanted->>'kind' <> 'p' THEN
+        statements := statements || format('ALTER TABLE %s SET %s', name,
+            CASE WHEN (wanted->>'unlogged')::boolean THEN 'UNLOGGED' ELSE 'LOGGED' END);
+    END IF;
+    RETURN CASE WHEN statements IS NOT NULL THEN ff_hub.attempt(VARIADIC statements) END;
+END
+$$;
+
+-- Attaches the tables that are another's partition or child on the source, but not here. Returns the errors.
+CREATE FUNCTION ff_hub.attach_all(OUT source_oid oid, OUT fault text) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    one record;
+BEGIN
+    FOR one IN
+        SELECT c.source_oid, c.relid AS child, p.relid AS parent
+          FROM ff_hub.mirrored c
+         CROSS JOIN LATERAL jsonb_array_elements_text(c.shape->'parents') WITH ORDINALITY n(parent, place)
+          JOIN ff_hub.mirrored p ON p.source_oid = n.parent::oid
+         WHERE NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.relid AND i.inhparent = p.relid)
+         ORDER BY c.source_oid, n.place
+    LOOP
+        source_oid := one.source_oid;
+        fault := ff_hub.attempt(VARIADIC ff_hub.attach_statements(one.child, one.parent, one.source_oid));
+        IF fault IS NOT NULL THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Makes one index, or gives it its new name or definition. Returns NULL, or why not.
+CREATE FUNCTION ff_hub.follow_index(id oid, of_table ff_hub.mirrored, wanted jsonb) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    m     ff_hub.mirrored;
+    fault text;
+    way   text;
+    -- what it is, without what it is called
+    apart CONSTANT text[] := '{name,definition}';
+BEGIN
+    SELECT * INTO m FROM ff_hub.mirrored o WHERE o.source_oid = id;
+    IF m.table_oid = of_table.source_oid AND m.shape - apart = wanted - apart THEN
+        IF m.shape->>'name' <> wanted->>'name' THEN
+            fault := ff_hub.attempt(format('ALTER INDEX %s RENAME TO %I', m.relid::regclass, wanted->>'name'));
+        END IF;
+        UPDATE ff_hub.mirrored o SET shape = o.shape || wanted WHERE fault IS NULL AND o.source_oid = id;
+        RETURN fault;
+    ELSIF m.relid IS NOT NULL THEN
+        PERFORM ff_hub.drop_index(m);
+    END IF;
+    FOR way IN SELECT * FROM ff_hub.index_statements(of_table.relid::regclass::text, of_table.shape, wanted) LOOP
+        fault := ff_hub.attempt(way);
+        EXIT WHEN fault IS NULL OR fault ^@ '42P07';
+    END LOOP;
+    IF way IS NULL THEN
+        RETURN 'it has no column';
+    ELSIF fault IS NULL THEN
+        INSERT INTO ff_hub.mirrored
+        SELECT id, c.oid, of_table.source_oid, wanted
+          FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+         WHERE i.indrelid = of_table.relid AND c.relname = wanted->>'name';
+    END IF;
+    RETURN fault;
+EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
+    RETURN format('%s %s', SQLSTATE, SQLERRM);
+END
+$$;
+
+-- Does everything that makes this database like its source. Returns what could not be made and why, with its bucket.
+-- Each object needs locks until the transaction ends; when half of the server's are taken, the rest is left for the
+-- next observation.
+CREATE FUNCTION ff_hub.follow(said jsonb, OUT bucket bigint, OUT what text) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    -- of a table with its TOAST table, and of an index
+    locks_left integer := current_setting('max_locks_per_transaction')::integer
+                          * current_setting('max_connections')::integer / 2;
+    one   record;
+    fault text;
+BEGIN
+    PERFORM ff_hub.move_aside(said);
+    PERFORM ff_hub.drop_indexes(said);
+    RETURN QUERY SELECT NULL::bigint, g FROM ff_hub.drop_gone(said) g;
+    FOR one IN
+        SELECT n.oid, n.shape, n.oid % 1024 AS bucket
+          FROM jsonb_to_recordset(said->'tables') n(oid bigint, shape jsonb)
+          LEFT JOIN ff_hub.mirrored m ON m.source_oid = n.oid::oid
+         WHERE n.shape IS DISTINCT FROM m.shape AND n.shape IS NOT NULL
+         ORDER BY n.shape->>'kind' = 'p' DESC, n.oid
+    LOOP
+        locks_left := locks_left - 4;
+        fault := CASE WHEN locks_left > 0 THEN ff_hub.follow_table(one.oid::oid, one.shape)
+                      ELSE 'left for the next collection: the server has locks for so many tables at a time' END;
+        IF fault IS NOT NULL THEN
+            bucket := one.bucket;
+            what := format('table %s.%s: %s', one.shape->>'schema', one.shape->>'name', fault);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+    PERFORM ff_hub.forget_lost();
+    RETURN QUERY SELECT a.source_oid::bigint % 1024, format('%s is no partition or child here: %s',
+                        (SELECT m.relid::regclass FROM ff_hub.mirrored m WHERE m.source_oid = a.source_oid), a.fault)
+                   FROM ff_hub.attach_all() a;
+    FOR one IN
+        SELECT n.oid, n.shape, n."table" % 1024 AS bucket, t AS of_table
+          FROM jsonb_to_recordset(said->'indexes') n(oid bigint, "table" bigint, shape jsonb)
+          JOIN ff_hub.mirrored t ON t.source_oid = n."table"::oid AND t.shape->>'kind' <> 'p'
+          LEFT JOIN ff_hub.mirrored m ON m.source_oid = n.oid::oid
+         WHERE n.shape IS NOT NULL AND (m.shape IS NULL OR NOT m.shape @> n.shape)
+         ORDER BY n."table", n.oid
+    LOOP
+        locks_left := locks_left - 2;
+        fault := CASE WHEN locks_left > 0 THEN ff_hub.follow_index(one.oid::oid, one.of_table, one.shape)
+                      ELSE 'left for the next collection: the server has locks for so many tables at a time' END;
+        IF fault IS NOT NULL THEN
+            bucket := one.bucket;
+            what := format('index %s: %s', one.shape->>'name', fault);
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;

@@ -1,0 +1,25 @@
+-- What a mirror knows about its source. A mirror is a database with the tables of a database of another server, empty;
+-- its history is of those. What the source said last is in the core's table observed, for the core's readers.
+
+CALL ff_internal.define($$
+CREATE TABLE ff_hub.mirror (
+    -- The source of this mirror, one row; empty in other databases.
+    only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one), -- key
+    server   name,                         -- foreign server used to ask it; NULL: its observations are imported
+    identity text,                         -- system identifier and OID of the database; NULL: not read yet
+    shapes   jsonb NOT NULL DEFAULT '{}',  -- digest of the shapes in each bucket of tables, where all were made here
+    counters jsonb NOT NULL DEFAULT '{}',  -- digest of the counters in each bucket
+    clock    timestamptz                   -- time of the last observation by the source's clock
+);
+$$);
+
+CALL ff_internal.define($$
+CREATE TABLE ff_hub.mirrored (
+    -- The tables and indexes of the source that were made here.
+    source_oid oid PRIMARY KEY,    -- OID there
+    relid      oid NOT NULL UNIQUE, -- OID here
+    table_oid  oid,                -- of an index: OID of its table there; NULL: a table
+    shape      jsonb NOT NULL      -- what the source said of it, and what it is like here
+);
+$$);
+CREATE INDEX mirrored_table_oid ON ff_hub.mirrored (table_oid);

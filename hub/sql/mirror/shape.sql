@@ -1,0 +1,170 @@
+-- The statements that make a mirror's tables and indexes and follow changes of the source. They are made of the shapes
+-- that the source sent, never of definitions: names are quoted, types are looked up here, anything else is a number or
+-- one of a few words. An index's expressions and predicate become plain columns.
+
+-- A type of the server itself; instead of all others, text.
+CREATE FUNCTION ff_hub.type_here(name text) RETURNS text
+LANGUAGE sql STABLE
+RETURN coalesce((SELECT format('pg_catalog.%I', t.typname) FROM pg_type t
+                  WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typname = name
+                    AND t.typtype IN ('b', 'r', 'm') AND t.typisdefined), 'pg_catalog.text');
+
+-- The columns of a table's shape. from_columns: numbers of the columns from which this one is generated. definition:
+-- for CREATE TABLE. A generated column depends on the same columns as on the source, and is always null.
+CREATE FUNCTION ff_hub.columns_of(
+    shape jsonb, OUT number integer, OUT name text, OUT type text, OUT from_columns integer[], OUT definition text)
+RETURNS SETOF record
+LANGUAGE sql STABLE
+AS $$
+    WITH c AS (
+        SELECT x.number, x.name, ff_hub.type_here(x.type) AS type, x."from" AS from_columns
+          FROM jsonb_to_recordset(shape->'columns') x(number integer, name text, type text, "from" integer[])
+    )
+    SELECT c.*, format('%I %s', c.name, c.type)
+                || format(' GENERATED ALWAYS AS (CASE WHEN %s THEN NULL::%s END) STORED', g.empty, c.type)
+      FROM c
+      LEFT JOIN LATERAL (
+           SELECT coalesce(string_agg(format('%I IS NULL', f.name), ' AND ' ORDER BY f.number), 'true') AS empty
+             FROM c f WHERE f.number = ANY (c.from_columns) AND f.from_columns IS NULL) g ON c.from_columns IS NOT NULL
+     WHERE c.from_columns IS NOT NULL
+    UNION ALL
+    SELECT c.*, format('%I %s', c.name, c.type) FROM c WHERE c.from_columns IS NULL
+     ORDER BY 1
+$$;
+
+-- The statements that make a table. Its constraint refuses rows and marks it as a mirror's. Bounds of partitions are
+-- not copied: the key of a partitioned table is whether a column is null, and attach_statements() invents bounds.
+CREATE FUNCTION ff_hub.table_statements(shape jsonb) RETURNS text[]
+LANGUAGE sql STABLE
+AS $$
+    SELECT array_remove(ARRAY[
+               CASE WHEN NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = shape->>'schema')
+                    THEN format('CREATE SCHEMA %I', shape->>'schema') END,
+               CASE WHEN NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = shape->>'schema')
+                    THEN format('GRANT USAGE ON SCHEMA %I TO pg_read_all_stats', shape->>'schema') END,
+               format('CREATE %s TABLE %I.%I (%s)%s',
+                      CASE WHEN (shape->>'unlogged')::boolean AND shape->>'kind' <> 'p' THEN 'UNLOGGED' END,
+                      shape->>'schema', shape->>'name',
+                      concat_ws(', ', string_agg(c.definition, ', ' ORDER BY c.number),
+                                'CONSTRAINT mirror_holds_no_rows CHECK (false)'),
+                      CASE WHEN shape->>'kind' = 'p'
+                           THEN format(' PARTITION BY LIST (((%I IS NULL)::integer::bigint))',
+                                       (array_agg(c.name ORDER BY c.number) FILTER (WHERE c.from_columns IS NULL))[1])
+                           END)], NULL)
+      FROM ff_hub.columns_of(shape) c
+$$;
+
+-- The statements that change a table's columns from one shape to another. Generated columns are dropped first and added
+-- last; a column that gets another name gets a spare one before, as two may swap theirs.
+CREATE FUNCTION ff_hub.column_statements(name text, was jsonb, shape jsonb) RETURNS text[]
+LANGUAGE sql STABLE
+AS $$
+    WITH c AS (
+        SELECT number, o.name AS old, n.name AS new, o.type AS old_type, n.type AS new_type, n.definition,
+               o.from_columns IS NOT NULL AS generated,
+               n.number IS NULL OR o.from_columns IS NOT NULL OR n.from_columns IS NOT NULL AS again
+          FROM ff_hub.columns_of(was) o FULL JOIN ff_hub.columns_of(shape) n USING (number)
+    )
+    SELECT coalesce(array_agg(format('ALTER TABLE %s ', name) || s.step ORDER BY s.place, s.number), '{}')
+      FROM (SELECT CASE WHEN c.generated THEN 1 ELSE 2 END, c.number, format('DROP COLUMN %I', c.old)
+              FROM c WHERE c.old IS NOT NULL AND c.again
+            UNION ALL
+            SELECT 3, c.number, format('RENAME COLUMN %I TO %I', c.old, 'mirror renames ' || c.number)
+              FROM c WHERE NOT c.again AND c.old <> c.new
+            UNION ALL
+            SELECT 4, c.number, format('RENAME COLUMN %I TO %I', 'mirror renames ' || c.number, c.new)
+              FROM c WHERE NOT c.again AND c.old <> c.new
+            UNION ALL
+            SELECT 5, c.number, format('ALTER COLUMN %I TYPE %s USING NULL::%s', c.new, c.new_type, c.new_type)
+              FROM c WHERE NOT c.again AND c.old_type <> c.new_type
+            UNION ALL
+            SELECT CASE WHEN c.definition ~ ' GENERATED ' THEN 7 ELSE 6 END, c.number, 'ADD COLUMN ' || c.definition
+              FROM c WHERE c.new IS NOT NULL AND (c.old IS NULL OR c.again)) s(place, number, step)
+$$;
+
+-- Statements that set one storage option each, and remove those that are gone.
+CREATE FUNCTION ff_hub.option_statements(name text, was jsonb, shape jsonb) RETURNS SETOF text
+LANGUAGE sql IMMUTABLE
+AS $$
+    SELECT CASE WHEN n.option IS NULL THEN format('ALTER TABLE %s RESET (%I)', name, o.option[1])
+                ELSE format('ALTER TABLE %s SET (%I = %L)', name, n.option[1], n.option[2]) END
+      FROM (SELECT regexp_match(t, '^([a-z_]+)=(.*)$') FROM jsonb_array_elements_text(was->'options') t) o(option)
+      FULL JOIN (SELECT regexp_match(t, '^([a-z_]+)=(.*)$')
+                   FROM jsonb_array_elements_text(shape->'options') t) n(option)
+        ON n.option[1] = o.option[1]
+     WHERE o.option IS DISTINCT FROM n.option AND shape->>'kind' <> 'p'
+$$;
+
+-- Ways to make an index, the best first: the source's access method on the columns; a B-tree on them; a key that
+-- depends on them. BRIN stays BRIN, because it may leave updates HOT. An index has at most 32 columns.
+CREATE FUNCTION ff_hub.index_statements(name text, of_table jsonb, shape jsonb) RETURNS SETOF text
+LANGUAGE sql STABLE
+AS $$
+    WITH used AS (
+        SELECT c.name, k.place, k.included
+          FROM (SELECT u.number, min(u.place) AS place, bool_and(u.included) AS included
+                  FROM (SELECT k.n, k.place, false
+                          FROM jsonb_array_elements_text(shape->'keys') WITH ORDINALITY k(n, place)
+                        UNION ALL
+                        SELECT k.n, 100 + k.place, false
+                          FROM jsonb_array_elements_text(shape->'uses') WITH ORDINALITY k(n, place)
+                        UNION ALL
+                        -- of the whole row
+                        SELECT c.number::text, 1000 + c.number, false FROM ff_hub.columns_of(of_table) c
+                         WHERE shape->'uses' = '[]' AND coalesce(shape->'keys', '[]') = '[]'
+                        UNION ALL
+                        SELECT k.n, 10000 + k.place, true
+                          FROM jsonb_array_elements_text(shape->'include') WITH ORDINALITY k(n, place)
+                       ) u(number, place, included) GROUP BY u.number) k
+          JOIN ff_hub.columns_of(of_table) c ON c.number::text = k.number
+         ORDER BY k.place LIMIT 32
+    ), parts AS (
+        SELECT string_agg(format('%I', u.name), ', ' ORDER BY u.place) FILTER (WHERE NOT u.included) AS keys,
+               string_agg(format('((%I IS NULL)::integer)', u.name), ', ' ORDER BY u.place)
+                   FILTER (WHERE NOT u.included) AS tests,
+               format(' INCLUDE (%s)', string_agg(format('%I', u.name), ', ' ORDER BY u.place)
+                   FILTER (WHERE u.included)) AS includes,
+               bool_or(u.included) AS has_includes,
+               CASE WHEN (shape->>'unique')::boolean THEN 'UNIQUE ' END AS uniqueness,
+               (SELECT a.amname FROM pg_am a WHERE a.amname = shape->>'access_method' AND a.amtype = 'i') AS method
+          FROM used u
+    )
+    SELECT w.statement
+      FROM parts p
+     CROSS JOIN LATERAL (SELECT CASE WHEN p.has_includes THEN p.includes END) i(includes)
+     CROSS JOIN LATERAL (VALUES
+           (1, CASE WHEN (shape->>'primary')::boolean AND shape->'uses' IS NULL
+                    THEN format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s)%s', name, shape->>'name', p.keys,
+                                i.includes) END),
+           (2, CASE WHEN p.method IS NOT NULL THEN format('CREATE %sINDEX %I ON %s USING %I (%s)%s',
+                        CASE WHEN p.method = 'btree' THEN p.uniqueness END, shape->>'name', name, p.method, p.keys,
+                        i.includes) END),
+           (3, CASE WHEN p.method IS DISTINCT FROM 'brin' THEN format('CREATE %sINDEX %I ON %s (%s)%s',
+                        p.uniqueness, shape->>'name', name, p.keys, i.includes) END),
+           (4, format('CREATE INDEX %I ON %s USING %s (%s)', shape->>'name', name,
+                      CASE p.method WHEN 'brin' THEN 'brin' ELSE 'btree' END, p.tests))) w(place, statement)
+     WHERE w.statement IS NOT NULL
+     ORDER BY w.place
+$$;
+
+-- The statement that takes a table out of another's partitions or children.
+CREATE FUNCTION ff_hub.detach_statement(child oid, parent oid) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT CASE WHEN p.relkind = 'p'
+                    THEN format('ALTER TABLE %s DETACH PARTITION %s', parent::regclass, child::regclass)
+                    ELSE format('ALTER TABLE %s NO INHERIT %s', child::regclass, parent::regclass) END
+          FROM pg_class p WHERE p.oid = parent);
+
+-- The statements that make a table another's partition or child. The source's OID serves as the invented bound.
+CREATE FUNCTION ff_hub.attach_statements(child oid, parent oid, bound oid) RETURNS text[]
+LANGUAGE sql STABLE
+AS $$
+    SELECT ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', child::regclass, c.attname)
+                   FROM pg_attribute c JOIN pg_attribute a USING (attname)
+                  WHERE c.attrelid = child AND a.attrelid = parent AND a.attnum > 0 AND a.attnotnull
+                    AND NOT c.attnotnull)
+           || CASE WHEN p.relkind = 'p' THEN format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES IN (%s)',
+                                                    parent::regclass, child::regclass, bound)
+                   ELSE format('ALTER TABLE %s INHERIT %s', child::regclass, parent::regclass) END
+      FROM pg_class p WHERE p.oid = parent
+$$;
