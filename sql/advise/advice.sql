@@ -10,11 +10,18 @@ LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     RETURN (
-    SELECT md5(concat_ws(' ', ff_internal.model_version(), o.system_identifier, c.relid, c.relfilenode, fillfactor,
+    SELECT md5(concat_ws(' ', ff_internal.model_version(),
+                         coalesce(o.said->>'system_identifier', s.system_identifier::text), c.oid,
+                         coalesce(t.said->>'relfilenode', c.relfilenode::text), fillfactor,
                          (SELECT array_agg(k.keys ORDER BY k.keys)
                             FROM pg_index i, concat_ws(' ', i.indkey, i.indexprs, i.indpred) k(keys)
-                           WHERE i.indrelid = c.relid AND i.indislive)))
-      FROM ff_internal.user_table c CROSS JOIN ff_internal.server o WHERE c.relid = relation);
+                           WHERE i.indrelid = c.oid AND i.indislive)))
+      -- for each table, so not by the views user_table and server
+      FROM pg_class c
+     CROSS JOIN ff_internal.own_server() s
+      LEFT JOIN ff_internal.observed t ON t.kind = 'table' AND t.id = c.oid
+      LEFT JOIN ff_internal.observed o ON o.kind = 'server' AND o.id = 0
+     WHERE c.oid = relation);
 END
 $$;
 
@@ -206,7 +213,7 @@ AS $$
                        ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                            || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes)
                            || ' of WAL.',
-                       ' ' || v.shards), g.ddl)::ff_internal.advice,
+                       ' ' || v.shards, ' ' || l.lacks), g.ddl)::ff_internal.advice,
            CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, v.evidence, v.fit,
            v.decision, v.shards
       FROM ff_internal.pooled_decisions(relation, pooled) v
@@ -237,6 +244,8 @@ AS $$
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite AND y.changes OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
+     CROSS JOIN (SELECT EXISTS (SELECT FROM ff_internal.observed)) here(mirror)
+      LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.intervals > 0) l(lacks) ON true
      ORDER BY y.changes DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
               e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;

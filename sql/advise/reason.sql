@@ -383,6 +383,22 @@ AS $$
      WHERE c.oid = e.relation AND e.toast_bytes > e.heap_bytes + e.index_bytes AND t.chunks >= t.updated
 $$;
 
+-- What the source of a mirror did not tell of a table, and the GRANT that helps, in sentences; NULL: nothing lacks.
+CREATE FUNCTION ff_internal.unread(relation oid) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT string_agg(m.lack || '.', ' ')
+          FROM ff_internal.observed o
+         CROSS JOIN LATERAL (
+               SELECT format('The source denied %s', concat_ws(': ', d.what,
+                              replace(d."grant", 'ON the table', 'ON ' || ff_internal.qualified_name(relation))))
+                 FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
+                WHERE d.what !~ '^widths' OR EXISTS (
+                      SELECT FROM ff_internal.observed t
+                       WHERE t.kind = 'table' AND t.id = relation AND t.said->>'width' IS NULL)
+               UNION ALL
+               SELECT 'Not read: ' || u FROM jsonb_array_elements_text(o.said->'unread') u) m(lack)
+         WHERE o.kind = 'server');
+
 -- The reason as a phrase of at most 34 characters, and in sentences.
 CREATE FUNCTION ff_internal.words(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision, OUT phrase text, OUT reason text)
@@ -430,7 +446,6 @@ BEGIN
         CASE WHEN e.open_writers > 0 AND NOT changes
              THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
         rehearsed,
-        CASE WHEN e.intervals IS NOT NULL THEN ff_internal.unread(e.relation) END,
         CASE WHEN changes AND e.window_s < ff_internal.threshold('FULL_DAY')
              THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
         '.');
