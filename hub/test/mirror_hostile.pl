@@ -122,7 +122,7 @@ like(with_shape(name => 'canary'), qr/^not here: table public\.canary: 42P07 /m,
 	'a table that is not the mirror\'s is left alone');
 like(with_shape(options => [ 'fillfactor=70); DROP TABLE canary; --', 'fillfactor; DROP TABLE canary=7', 'oids=1',
 	'x' ]),
-	qr/^not here: table public\.victim: 22023 .*invalid value for integer option "fillfactor".*unrecognized parameter "oids"/m,
+	qr/^not here: table public\.victim: 22023 .*invalid value for integer option .*unrecognized parameter "oids"/m,
 	'an option is a value');
 like(with_shape(kind => $_, access_method => 'heap'), qr/^mirror of/, "a table of kind $_")
 	foreach 'r"; DROP TABLE canary', '';
