@@ -380,8 +380,12 @@ SELECT fit_of_another('a fit of the table''s old file',
 	'ALTER TABLE full15 ALTER i TYPE bigint; UPDATE ff_internal.relation r SET relfilenode = c.relfilenode '
 	'FROM pg_class c WHERE c.oid = r.relid');
 ROLLBACK TO another;
-SELECT fit_of_another('a fit from another server', 'CREATE OR REPLACE FUNCTION ff_internal.own_server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid) LANGUAGE sql STABLE RETURN (1::bigint, 1::bigint, (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()));
-	UPDATE ff_internal.relation SET system_identifier = 1; UPDATE ff_internal.epoch SET system_identifier = 1, timeline = 1');
+SELECT fit_of_another('a fit from another server', '
+	CREATE OR REPLACE FUNCTION ff_internal.own_server(
+		OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid)
+	LANGUAGE sql STABLE RETURN (1::bigint, 1::bigint, (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()));
+	UPDATE ff_internal.relation SET system_identifier = 1;
+	UPDATE ff_internal.epoch SET system_identifier = 1, timeline = 1');
 ROLLBACK TO another;
 SELECT fit_of_another('a fit made before an index was dropped', 'DROP INDEX full_i');
 ROLLBACK TO another;

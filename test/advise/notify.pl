@@ -20,8 +20,10 @@ SET client_min_messages = error;
 LOAD 'fillfactor_advisor';
 $worth
 SELECT ff_internal.note(r.rel_id, w.what, w.details, w.wal)
-  FROM ff_internal.relation r, (VALUES ('advised', 'five', 5242880), ('advised', 'six', 6291456), ('advised', 'unknown', NULL),
-       ('moved', 'seven', 7340032), ('verdict', 'hurt: it', NULL), ('verdict', 'helped: it', NULL)) w(what, details, wal)
+  FROM ff_internal.relation r, (VALUES
+	     ('advised', 'five', 5242880), ('advised', 'six', 6291456), ('advised', 'unknown', NULL),
+       ('moved', 'seven', 7340032), ('verdict', 'hurt: it', NULL),
+	     ('verdict', 'helped: it', NULL)) w(what, details, wal)
  WHERE r.relname = 't';
 });
 	is($rc, 0, "notes are written: $err");

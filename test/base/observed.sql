@@ -63,8 +63,10 @@ SELECT ok(ff_internal.observed_at() BETWEEN now() AND clock_timestamp(), 'no mir
 -- ---------------------------------------------------------------------------
 -- The first reading
 -- ---------------------------------------------------------------------------
-SELECT says('server', 0, '{"host": "db.example", "database": "shop", "database_oid": 4294967290, "system_identifier": "7000000000000000001", "timeline": 3, "server_version": 150004,
-	"in_recovery": false, "started_at": "2026-01-01T00:00:00+00:00", "database_reset": "2026-01-01T00:00:00+00:00", "cluster_reset": "2026-01-01T00:00:00+00:00", "track_counts": true, "open_writers": 0,
+SELECT says('server', 0, '{"host": "db.example", "database": "shop", "database_oid": 4294967290, "system_identifier": "7000000000000000001",
+	"timeline": 3, "server_version": 150004, "in_recovery": false, "started_at": "2026-01-01T00:00:00+00:00",
+	"database_reset": "2026-01-01T00:00:00+00:00", "cluster_reset": "2026-01-01T00:00:00+00:00", "track_counts": true,
+	"open_writers": 0,
 	"blocks_read": 100000, "read_ms": 1000, "denied": [], "settings": {}}');
 SELECT setting_is('effective_cache_size', '524288', '8kB'), setting_is('shared_buffers', '16384', '8kB'),
 	setting_is('block_size', '8192'), setting_is('server_version', '15.4'), setting_is('port', '5444'),
@@ -92,7 +94,8 @@ SELECT says('index', 'account_seen'::regclass,
 	'USING btree (my_schema.rounded(seen))"}');
 SELECT says('statements', 0, jsonb_build_object('stats_reset', NULL, 'evictions', NULL, 'reason', NULL, 'entries',
 	jsonb_build_array(entry(1, 100, 20000), entry(2, 100, 20000), entry(3, 500, 500)),
-	'texts', '[{"queryid": 1, "toplevel": true, "query": "INSERT INTO job SELECT * FROM unnest($1::job[])"}, {"queryid": 2, "toplevel": true, "query": "UPDATE job SET state = $1 WHERE id BETWEEN $2 AND $3"},
+	'texts', '[{"queryid": 1, "toplevel": true, "query": "INSERT INTO job SELECT * FROM unnest($1::job[])"},
+		{"queryid": 2, "toplevel": true, "query": "UPDATE job SET state = $1 WHERE id BETWEEN $2 AND $3"},
 		{"queryid": 3, "toplevel": true, "query": "UPDATE account SET seen = now() WHERE id = $1"}]'::jsonb));
 SELECT says('holders', 0, '[]');
 SELECT reads(0);

@@ -477,7 +477,8 @@ unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'the report has no control
 reset_all();
 sub records
 {
-	return value("SELECT CASE WHEN sum(s.rows) > 0.9 * e.since_updated THEN round((sum(s.records) / sum(s.rows))::numeric, 3) END
+	return value("SELECT CASE WHEN sum(s.rows) > 0.9 * e.since_updated
+			THEN round((sum(s.records) / sum(s.rows))::numeric, 3) END
 		FROM ff_internal.evidence('$_[0]') e, ff_internal.statement_input(e) i, unnest(i.command, i.rows, i.wal_records) s(command, rows, records)
 		WHERE s.command = 1 AND s.records IS NOT NULL GROUP BY e.since_updated");
 }
