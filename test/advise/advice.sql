@@ -383,7 +383,8 @@ ROLLBACK TO another;
 SELECT fit_of_another('a fit from another server', '
 	CREATE OR REPLACE FUNCTION ff_internal.own_server(
 		OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid)
-	LANGUAGE sql STABLE RETURN (1::bigint, 1::bigint, (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()));
+	LANGUAGE sql STABLE RETURN (1::bigint, 1::bigint,
+		(SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()));
 	UPDATE ff_internal.relation SET system_identifier = 1;
 	UPDATE ff_internal.epoch SET system_identifier = 1, timeline = 1');
 ROLLBACK TO another;

@@ -63,7 +63,8 @@ SELECT ok(ff_internal.observed_at() BETWEEN now() AND clock_timestamp(), 'no mir
 -- ---------------------------------------------------------------------------
 -- The first reading
 -- ---------------------------------------------------------------------------
-SELECT says('server', 0, '{"host": "db.example", "database": "shop", "database_oid": 4294967290, "system_identifier": "7000000000000000001",
+SELECT says('server', 0, '{
+	"host": "db.example", "database": "shop", "database_oid": 4294967290, "system_identifier": "7000000000000000001",
 	"timeline": 3, "server_version": 150004, "in_recovery": false, "started_at": "2026-01-01T00:00:00+00:00",
 	"database_reset": "2026-01-01T00:00:00+00:00", "cluster_reset": "2026-01-01T00:00:00+00:00", "track_counts": true,
 	"open_writers": 0,

@@ -313,9 +313,9 @@ chmod 0, $file or die "$file: $!";
 is($node->psql($database, 'CALL ff_collect()'), 0, 'texts NULL: the collection goes on');
 is(calls('id = $2') - $counted, 1, 'texts NULL: known statements are counted');
 is(look('texts_reason'), 'no text', 'texts NULL: the reason is recorded');
-my $unread = qr/texts of pg_stat_statements cannot be read \(no text\)/;
+my $no_text = qr/texts of pg_stat_statements cannot be read \(no text\)/;
 like(missing(),
-	qr/^1 new statements are not followed, because $unread: .*pg_stat_statements_reset\(\) removes it$/m,
+	qr/^1 new statements are not followed, because $no_text: .*pg_stat_statements_reset\(\) removes it$/m,
 	'texts NULL: ff_statements() has the remedy');
 chmod 0600, $file or die "$file: $!";
 value('UPDATE t SET v = v + 200 WHERE id < 4');
@@ -479,7 +479,8 @@ sub records
 {
 	return value("SELECT CASE WHEN sum(s.rows) > 0.9 * e.since_updated
 			THEN round((sum(s.records) / sum(s.rows))::numeric, 3) END
-		FROM ff_internal.evidence('$_[0]') e, ff_internal.statement_input(e) i, unnest(i.command, i.rows, i.wal_records) s(command, rows, records)
+		FROM ff_internal.evidence('$_[0]') e, ff_internal.statement_input(e) i,
+			unnest(i.command, i.rows, i.wal_records) s(command, rows, records)
 		WHERE s.command = 1 AND s.records IS NOT NULL GROUP BY e.since_updated");
 }
 # Runs a statement for some rows, one transaction each, between two collections
