@@ -314,7 +314,7 @@ SKIP:
 			? 'no chromium in PATH; make test installs it, as root with apt'
 			: $ENV{FFA_TOOLS};
 		diag "NOT TESTED: the report in a browser: $why";
-		skip $why, 33;
+		skip $why, 27;
 	}
 
 	# Options that keep the browser from using more of the machine than it needs.
@@ -435,12 +435,13 @@ addEventListener('load', () => {
 END
 	foreach my $page ([ few => $few ], [ many => $many ], $statements ? [ hostile => $hostile ] : ())
 	{
-		foreach my $scheme (qw(light dark))
+		my ($name, $html) = @$page;
+		# the colours do not depend on the tables
+		foreach my $scheme ('light', $name eq 'few' ? 'dark' : ())
 		{
-			my ($name, $html) = @$page;
 			(my $quoted = $html) =~ s/([&"])/'&#' . ord($1) . ';'/ge;
 			my $frame = qq(<iframe style="width:390px;height:2000px;border:0" srcdoc="$quoted"></iframe>);
-	my $wrapper = "<!DOCTYPE html>$probe$frame";
+			my $wrapper = "<!DOCTYPE html>$probe$frame";
 			my @told;
 			for (1 .. 3)
 			{
