@@ -329,8 +329,8 @@ BEGIN
     ELSIF d.because IN ('less_hot', 'no_hot_gain') THEN
         RETURN ff_internal.words_without_hot(e, d, n);
     ELSIF d.because = 'not_worth' THEN
-        RETURN format('. %s would save %s of its cost, but that is too little to be worth a change: less than %s of '
-                      'what the updates of the costliest table cost (fillfactor_advisor.min_worth), and less than '
+        RETURN format('. %s would save %s of its cost, which is too little to be worth a change; it is less than %s of '
+                      'what the updates of the costliest table cost (fillfactor_advisor.min_worth); and less than '
                       '8 MB of disk',
                       n.fillfactor, ff_internal.percent(100 * (1 - 1 / d.gain)),
                       ff_internal.percent(ff_internal.setting('min_worth')));

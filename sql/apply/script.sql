@@ -405,7 +405,7 @@ BEGIN
     RETURN QUERY SELECT unnest(ARRAY[
         '-- Guard: refuses what changed since, or stays locked for 5 tries of 2 s (SHARE UPDATE EXCLUSIVE: reads and '
         'writes go on)', '\set ON_ERROR_STOP on \set SHOW_CONTEXT never \set AUTOCOMMIT on \set QUIET on '
-        '\if :{?undo} \else \set undo off \endif \if :{?provisional} \else \set provisional :undo \endif',
+        '\if :{?undo} \else \set undo off \endif \if :{?provisional} \else \set provisional :undo \endif '
         '\encoding ' || (plan->>'client_encoding')]);
     RETURN QUERY SELECT string_to_table(concat_ws(E'\n', plan->>'guard',
                             CASE WHEN rewrites <> '{}' THEN ff_internal.rewrite_guard() END, ''), E'\n');

@@ -5,7 +5,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT plan(102);
+SELECT plan(104);
 
 -- ---------------------------------------------------------------------------
 -- Quoting
@@ -103,6 +103,11 @@ SELECT is((SELECT string_agg(s, ' ') FROM ff_script(undo => true) s WHERE s !~ '
 	format('-- fillfactor_advisor %s: the way back of changes for all tables, to be read before they are run '
 	'-- No change of a fillfactor is left to be taken back. ff_history() has those of a table.',
 	(SELECT extversion FROM pg_extension WHERE extname = 'fillfactor_advisor')), 'nothing to undo: the script says so');
+CREATE VIEW ci AS
+	SELECT (t->>'changes')::int = (t->>'provisional')::int
+	       AND NOT EXISTS (SELECT FROM ff_verify() WHERE verdict = 'hurt') AS passes
+	  FROM (SELECT ff_script_json()->'total') j(t);
+SELECT ok(passes, 'nothing to change: a test in CI passes') FROM ci;
 SELECT is(ff_script_json()->'changes', '[]'::jsonb, 'nothing to change: the JSON form has no changes');
 SELECT throws_ok('SELECT ff_script(1)', '42P01', NULL, 'an unknown table is refused');
 SELECT throws_ok('SELECT ff_script(''pg_class'')', '42809', NULL, 'a catalog is refused');
@@ -144,6 +149,7 @@ UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
 CALL ff_collect();
 \o
 
+SELECT ok(NOT passes, 'changes that are not provisional: a test in CI fails') FROM ci;
 SELECT is((SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM ff_advise() WHERE action = 'lower'),
 	'jobs part_now', 'the batch table and the current partition are to be lowered');
 SELECT is((SELECT string_agg(c->>'relation', ' ' ORDER BY c->>'relation')

@@ -77,7 +77,8 @@ like($err, qr/ERROR:  pg_cron is not in this database\n.*-c 'CALL public\.ff_col
 	"ff_script(); SELECT count(*) FROM ff_script_json(); SELECT count(*) FROM ff_verify(); SELECT count(*) " .
 	"FROM ff_blockers(); SELECT count(*) FROM ff_advise_indexes(); SELECT count(*) FROM ff_settings(); " .
 	"SELECT count(*) FROM ff_horizon(); SELECT length(ff_report()) > 0; SELECT ff_export() IS NULL");
-is("$status $err", '0 ', 'with standard_conforming_strings off no other function writes a warning');
+is("$status " . $err =~ s/^.*NOTICE:  no change is advised.*\n?//gmr, '0 ',
+	'with standard_conforming_strings off no other function writes a warning');
 
 # one table a collection
 value('CREATE TABLE quiet AS SELECT i FROM generate_series(1, 50000) i;
