@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(96);
+SELECT plan(101);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -117,6 +117,16 @@ SELECT set_eq($$ SELECT queryid, kind, text FROM ff_internal.statement $$, $$ VA
 	'statements have the texts that the source sent once');
 SELECT is((sum(h.calls), sum(h.rows), min(h.began_at), max(h.ended_at))::text, (800::numeric, 160000::numeric, min(at), min(at) + interval '20 min')::text, 'statements have a history') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id), begun WHERE s.queryid = 2;
 SELECT is((command, relation, calls)::text, ('UPDATE', 'account'::regclass, 2000::bigint)::text, 'ff_statements() shows them') FROM ff_statements('account');
+SELECT is(ff_internal.inserted_width('job'::regclass), 300::float8 - 5 - 84, 'the WAL of inserts tells how long rows are');
+SELECT is(ff_internal.inserted_width('account'::regclass), NULL, 'no inserts, no length');
+BEGIN;
+UPDATE ff_internal.observed SET said = said - 'width' || '{"heap_bytes": 163840000, "relpages": 0, "reltuples": -1}' WHERE kind = 'table' AND id = 'job'::regclass;
+SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width, 211::real, 'where pg_stats is denied and pages have much room, it counts');
+UPDATE ff_internal.statement_history SET wal_fpi = rows;
+SELECT is(round((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width)::int, round(163840000 / 260000.0 - 4)::int, 'not with full-page images: then pages tell');
+UPDATE ff_internal.observed SET said = said || '{"live": 10}' WHERE kind = 'table' AND id = 'job'::regclass;
+SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width, 2032::real, 'rows are not longer than TOAST lets them be');
+ROLLBACK;
 CREATE TABLE advised AS SELECT * FROM ff_advise();
 SELECT is((action, recommended_fillfactor <= 60, size_bytes, ddl ~ 'ALTER TABLE public.job SET [(]fillfactor')::text, ('lower', true, 8192 * 4000::bigint, true)::text, 'batches of 200 rows of 88 bytes: about half of each page is advised') FROM advised WHERE relation = 'job'::regclass;
 SELECT is((cause, action)::text, ('indexed_column', 'keep')::text, 'an indexed column changes: no fillfactor helps') FROM advised WHERE relation = 'account'::regclass;
