@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(95);
+SELECT plan(99);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -206,6 +206,20 @@ SELECT is((sum(h.calls), sum(h.rows), min(h.began_at), max(h.ended_at))::text,
 SELECT is((command, relation, calls)::text, ('UPDATE', 'account'::regclass, 2000::bigint)::text,
 	'ff_statements() shows them')
 	FROM ff_statements('account');
+SELECT is(ff_internal.inserted_width('job'::regclass), 300::float8 - 5 - 84, 'the WAL of inserts tells how long rows are');
+SELECT is(ff_internal.inserted_width('account'::regclass), NULL, 'no inserts, no length');
+BEGIN;
+UPDATE ff_internal.observed SET said = said - 'width' || '{"heap_bytes": 163840000, "relpages": 0, "reltuples": -1}'
+	WHERE kind = 'table' AND id = 'job'::regclass;
+SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width, 211::real,
+	'where pg_stats is denied and pages have much room, it counts');
+UPDATE ff_internal.statement_history SET wal_fpi = rows;
+SELECT is(round((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width)::int,
+	round(163840000 / 260000.0 - 4)::int, 'not with full-page images: then pages tell');
+UPDATE ff_internal.observed SET said = said || '{"live": 10}' WHERE kind = 'table' AND id = 'job'::regclass;
+SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width, 2032::real,
+	'rows are not longer than TOAST lets them be');
+ROLLBACK;
 CREATE TABLE advised AS SELECT * FROM ff_advise();
 SELECT is((action, recommended_fillfactor <= 60, size_bytes, ddl ~ 'ALTER TABLE public.job SET [(]fillfactor')::text,
 	('lower', true, 8192 * 4000::bigint, true)::text,

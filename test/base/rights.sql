@@ -185,7 +185,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
 		is_shared,is_skip,job_command,job_name,note,note_fit,
-		observed_sample,observed_texts,pool_bins,pool_lengths,pool_samples,pooled,prune,
+		inserted_width,observed_sample,observed_texts,pool_bins,pool_lengths,pool_samples,pooled,prune,
 		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
