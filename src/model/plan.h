@@ -16,6 +16,9 @@
  * (chosen). */
 #define FIT_SHARE		0.2
 
+/* A distance from insert to update below this share of the table is not scaled (chosen). */
+#define LATELY			0.1
+
 #define FIT_SEGMENTS	3		/* parts of the window, with a HOT share each */
 
 /* Shares of all updates, 0..1. */
@@ -60,6 +63,9 @@ typedef struct FitPlan
 	double		live;			/* live rows of the part that is written */
 	double		cold;			/* all others */
 	double		mean_live;		/* mean of these over the window */
+	double		cold_page_rows;	/* of the others, on a page */
+	int			cold_page_free;	/* bytes free there */
+	double		checkpoint;		/* rows updated from one checkpoint to the next; 0: unknown */
 	double		rows;			/* rows in the replay */
 	double		scale;			/* rows / live */
 	double		page_rows;		/* rows that inserts put on one page */
@@ -72,6 +78,9 @@ typedef struct FitPlan
 	/* the course of a replay, in ticks */
 	double		before;			/* before the window */
 	double		before_set;		/* of these, before the fillfactor was changed */
+	double		set_segment;	/* of these, the last ones, which were observed */
+	double		set_hot;		/* HOT share observed then; NAN: unknown */
+	double		set_updates;	/* updates observed then, in the table */
 	double		held_from;		/* a snapshot is held once; from 0 until 0: none */
 	double		held_until;
 	double		segment[FIT_SEGMENTS];	/* of the window, about equal */
