@@ -6,6 +6,6 @@ CALL ff_internal.give_rights('fillfactor_advisor_hub',
         column_statements, option_statements, index_statements, detach_statement, attach_statements, attempt,
         is_mirrored, forget_lost, renumber, drop_mirrored, drop_gone, drop_mirrored_index, drop_indexes, move_aside,
         set_aside, follow_table, change_table, attach_all, follow_index, follow, check_observation, settings_said,
-        server_said, store_tables, store_activity, take, observation, known, ask, observe, check_mirror,
+        server_said, digests_said, store_tables, store_activity, take, observation, known, ask, observe, check_mirror,
         mirror_words}',
     for_both => '{}', for_all => '{check_version, check_role}');

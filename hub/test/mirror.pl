@@ -115,6 +115,11 @@ is(value(q(SELECT string_agg(DISTINCT verdict, ', ') FROM ff_verify('shop.jobs')
 	WHERE change ~ 'fillfactor' AND measure = 'overall')),
 	'helped', 'ff_verify() says that it helped')
   or diag value('SELECT * FROM ff_verify()');
+
+# A hub takes a mirror like any other source, under the identity of its own source.
+is(value(q(SELECT concat_ws(' ', e->>'database', e->>'system_identifier', e->>'database_oid') FROM ff_export() e)),
+	there(q(SELECT concat_ws(' ', datname, (SELECT system_identifier FROM pg_control_system()), oid)
+		FROM pg_database WHERE datname = current_database())), 'the export of a mirror is that of its source');
 $Mirrored::mirror->stop;
 $Mirrored::source->stop;
 done_testing();

@@ -70,6 +70,10 @@ is(value(q(SELECT max(ended_at) FROM ff_internal.counter_interval)),
 	value("SELECT '" . $json->decode($last)->{server}{read_at} . "'::timestamptz"), 'by the time of the file');
 like(import_text($first), qr/^55000: nothing newer/, 'an older file is refused');
 like(error(q(SELECT ff_mirror('nowhere'))), qr/server nowhere does not exist/, 'the mirror stays one by file');
+$Mirrored::mirror->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor_hub CASCADE; CALL ff_collect()');
+like(($Mirrored::mirror->psql('postgres', "SELECT ff_mirror_import('$last')"))[2],
+	qr/database postgres has a history of its own tables/,
+	'a database with tables of its own does not become a mirror');
 
 # ---------------------------------------------------------------------------
 # What is no observation
@@ -145,10 +149,14 @@ like(import_with(sub {
 		$_[0]{statements}{texts} = [ { queryid => 1, toplevel => \1, query => 'DROP TABLE canary; SELECT 1' } ];
 		$_[0]{server}{settings}{shared_buffers} = { value => '1; DROP TABLE canary', unit => '8kB' };
 		$_[0]{server}{denied} = [ { what => "a\nDROP TABLE canary;", grant => "b\n; DROP TABLE canary;" } ];
+		$_[0]{shapes} = { "'; DROP TABLE canary; --" => "'; DROP TABLE canary; --", 7 => 'x' x 1000,
+			8 => "'; DROP TABLE canary; --" };
 		$_[0]{holders} = [ { kind => 'DROP TABLE canary', holder => 'x', catalog_only => \0 },
 			{ kind => 'transaction', holder => "pid\n1", catalog_only => \0, xids => 1 } ];
 		return;
 	}), qr/^mirror of/, 'definitions, statements, settings, notes and holders that are code');
+is(value(q(SELECT (shapes - ARRAY(SELECT g::text FROM generate_series(9, 1023) g)) - '{0,1,2,3,4,5,6}'::text[]
+	FROM ff_hub.mirror)), q({"8": "'; DROP TABLE canary; --"}), 'digests are few and short');
 is(value(q(SELECT sings FROM canary)), 't', 'none of them was executed');
 is(value(q(SELECT string_agg(o.said->>'definition', '|') FROM ff_internal.observed o
 	JOIN pg_class c ON c.oid = o.id WHERE o.kind = 'index' AND c.relname ~ 'canary')),

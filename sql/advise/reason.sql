@@ -418,7 +418,8 @@ RETURN (SELECT string_agg(m.lack || '.', ' ')
                       SELECT FROM ff_internal.observed t
                        WHERE t.kind = 'table' AND t.id = relation AND t.said->>'width' IS NULL)
                UNION ALL
-               SELECT 'Not read: ' || u FROM jsonb_array_elements_text(o.said->'unread') u) m(lack)
+               SELECT 'Not read: ' || u FROM jsonb_array_elements_text(o.said->'unread') u
+                WHERE strpos(u, ff_internal.qualified_name(relation) || ':') > 0) m(lack)
          WHERE o.kind = 'server');
 
 -- The reason as a phrase of at most 34 characters, and in sentences.

@@ -192,7 +192,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 	('{
 		answer,ask,attach_all,attach_statements,attempt,begin,change_table,check_export,check_mirror,
 		check_observation,check_source,column_statements,columns_of,connect_timeout,dblink,deadline,
-		detach_statement,drop_gone,drop_indexes,drop_mirrored,drop_mirrored_index,failed,ff_fleet_add,
+		detach_statement,digests_said,drop_gone,drop_indexes,drop_mirrored,drop_mirrored_index,failed,ff_fleet_add,
 		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
 		ff_mirror_import,fleet_refresh,follow,follow_index,follow_table,forget_lost,hang_up,
 		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,move_aside,observation,
@@ -306,7 +306,7 @@ SELECT set_eq($$
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,type_here,columns_of,table_statements,column_statements,option_statements,
 		index_statements,detach_statement,attach_statements,attempt,is_mirrored,change_table,set_aside,
-		check_observation,settings_said,server_said,take,observation,ask}'::text[],
+		check_observation,settings_said,server_said,digests_said,take,observation,ask}'::text[],
 	'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS

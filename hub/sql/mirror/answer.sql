@@ -130,6 +130,14 @@ AS $$
     ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said
 $$;
 
+-- Digests as they are sent again, without those of buckets that failed.
+CREATE FUNCTION ff_hub.digests_said(known jsonb, said jsonb, failed bigint[]) RETURNS jsonb
+LANGUAGE sql IMMUTABLE
+RETURN (SELECT coalesce(jsonb_object_agg(d.key, d.value), '{}')
+          FROM jsonb_each(jsonb_strip_nulls(known || said)) d
+         WHERE d.key ~ '^[0-9]{1,4}$' AND length(d.value #>> '{}') <= 100
+           AND d.key::bigint <> ALL (coalesce(failed, '{}')));
+
 -- Stores an observation: makes this database like the source and replaces what the source said. address: where it was
 -- read, host and port; NULL: from a file. A source that may not tell its system identifier gets one made of these.
 CREATE FUNCTION ff_hub.take(said jsonb, address text) RETURNS void
@@ -139,7 +147,7 @@ DECLARE
     m        ff_hub.mirror;
     here     jsonb;
     failures jsonb;
-    failed   text[];
+    failed   bigint[];
 BEGIN
     PERFORM ff_hub.check_observation(said);
     here := ff_hub.server_said(said->'server');
@@ -151,16 +159,23 @@ BEGIN
     IF m.identity <> concat_ws(' ', here->>'system_identifier', here->>'database_oid') THEN
         PERFORM ff_hub.renumber(said);
     END IF;
-    SELECT coalesce(jsonb_agg(left(ff_internal.plain(f.what), 400)), '[]'), array_agg(f.bucket::text)
-      INTO failures, failed FROM ff_hub.follow(said) f;
+    -- all are tried again, twenty are named
+    SELECT coalesce(jsonb_agg(left(ff_internal.plain(f.what), 400)) FILTER (WHERE f.place <= 20), '[]')
+           || CASE WHEN count(*) > 20 THEN to_jsonb(format('%s more', count(*) - 20)) ELSE '[]' END,
+           array_agg(f.bucket)
+      INTO failures, failed FROM ff_hub.follow(said) WITH ORDINALITY f(bucket, what, place);
+    IF failed IS NOT NULL THEN
+        RAISE WARNING 'some tables or indexes of the source could not be made here: %', cardinality(failed)
+            USING DETAIL = failures->>0, HINT = 'SELECT ff_mirror(...) names them.';
+    END IF;
     IF (said->>'left')::bigint > 0 THEN
         failures := failures || to_jsonb(ff_internal.counted((said->>'left')::bigint, 'more table')
                                          || ', which the next collections make');
     END IF;
     UPDATE ff_hub.mirror o
        SET identity = concat_ws(' ', here->>'system_identifier', here->>'database_oid'),
-           shapes = jsonb_strip_nulls(o.shapes || (said->'shapes')) - coalesce(failed, '{}'),
-           counters = jsonb_strip_nulls(o.counters || (said->'counters')) - coalesce(failed, '{}'),
+           shapes = ff_hub.digests_said(o.shapes, said->'shapes', failed),
+           counters = ff_hub.digests_said(o.counters, said->'counters', failed),
            clock = (said->'server'->>'read_at')::timestamptz;
     PERFORM ff_hub.store_tables(said);
     PERFORM ff_hub.store_activity(said);

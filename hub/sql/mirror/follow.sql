@@ -299,9 +299,14 @@ BEGIN
         END IF;
         UPDATE ff_hub.mirrored o SET shape = o.shape || wanted WHERE fault IS NULL AND o.source_oid = id;
         RETURN fault;
-    ELSIF m.relid IS NOT NULL THEN
-        PERFORM ff_hub.drop_mirrored_index(m);
     END IF;
+    -- with that left by a restore
+    PERFORM ff_hub.drop_mirrored_index((id, c.oid, of_table.source_oid, wanted)::ff_hub.mirrored)
+       FROM pg_class c
+      WHERE c.oid = m.relid
+         OR c.relname = wanted->>'name'
+            AND c.oid IN (SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = of_table.relid)
+            AND c.oid NOT IN (SELECT o.relid FROM ff_hub.mirrored o);
     FOR way IN SELECT * FROM ff_hub.index_statements(of_table.relid::regclass::text, of_table.shape, wanted) LOOP
         fault := ff_hub.attempt(way);
         EXIT WHEN fault IS NULL OR fault ^@ '42P07';
@@ -348,14 +353,14 @@ BEGIN
                       ELSE 'left for the next collection: the server has locks for so many tables at a time' END;
         IF fault IS NOT NULL THEN
             bucket := one.bucket;
-            what := format('table %s.%s: %s', one.shape->>'schema', one.shape->>'name', fault);
+            what := format('table %I.%I: %s', one.shape->>'schema', one.shape->>'name', fault);
             RETURN NEXT;
         END IF;
     END LOOP;
     PERFORM ff_hub.forget_lost();
-    RETURN QUERY SELECT a.source_oid::bigint % 1024, format('%s is no partition or child here: %s',
-                        (SELECT m.relid::regclass FROM ff_hub.mirrored m WHERE m.source_oid = a.source_oid), a.fault)
-                   FROM ff_hub.attach_all() a;
+    RETURN QUERY SELECT a.source_oid::bigint % 1024, format('parents of %I.%I: %s', m.shape->>'schema',
+                        m.shape->>'name', a.fault)
+                   FROM ff_hub.attach_all() a JOIN ff_hub.mirrored m USING (source_oid);
     FOR one IN
         SELECT n.oid, n.shape, n."table" % 1024 AS bucket, t AS of_table
           FROM jsonb_to_recordset(said->'indexes') n(oid bigint, "table" bigint, shape jsonb)
@@ -369,7 +374,8 @@ BEGIN
                       ELSE 'left for the next collection: the server has locks for so many tables at a time' END;
         IF fault IS NOT NULL THEN
             bucket := one.bucket;
-            what := format('index %s: %s', one.shape->>'name', fault);
+            what := format('index %I of %I.%I: %s', one.shape->>'name', (one.of_table).shape->>'schema',
+                           (one.of_table).shape->>'name', fault);
             RETURN NEXT;
         END IF;
     END LOOP;
