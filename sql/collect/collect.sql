@@ -180,8 +180,8 @@ AS $$
               r.changes_since_sample DESC, r.rel_id
 $$;
 
--- What a mirror knows instead of pages: rows and their mean length. NULL: not a mirror. Columns as in page_sample; those
--- that only pages show are NULL. The length is that of pg_stats, or as many bytes as pages hold for each row when they
+-- What a mirror knows instead of pages: rows and their mean length. NULL: not a mirror. Columns as in page_sample; what
+-- only pages show is NULL. The length is that of pg_stats, or as many bytes as pages hold for each row when they
 -- are fullest: when they were last counted, now, or in an earlier sample.
 CREATE FUNCTION ff_internal.observed_sample(relation oid, earlier ff_internal.page_sample)
 RETURNS ff_internal.page_sample

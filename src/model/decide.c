@@ -64,7 +64,8 @@ typedef struct Rates
 	double		scans;			/* of the whole table */
 	double		vacuums;		/* of the table */
 	double		more_wal;		/* measured bytes beyond what the prices explain */
-	double		per_second;		/* rows updated a second, at the time of a mean update */
+	double		leaves;			/* share of the live part's leaves that updates come to, 0..1 */
+	double		fewer_images;	/* of heap pages per row updated, than the forecast says */
 	double		len;			/* bytes of a row inserted */
 	double		updated_len;	/* bytes of a row updated */
 	double		indexes;
@@ -74,7 +75,7 @@ typedef struct Rates
 	double		pages;
 	double		ram;
 	double		read_us;
-	double		checkpoint_s;
+	double		checkpoint;		/* rows updated from one to the next */
 } Rates;
 
 /* Statements per row that a command writes; "otherwise" if unknown. */
@@ -92,7 +93,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
 	double		pages = bound(e->blocks, 1, 1e15);
-	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.cold = p->cold,.pages = pages};
+	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.leaves = 1,.cold = p->cold,.pages = pages};
 	double		delete_calls;
 
 	r.statements = calls_per_row(e, EV_UPDATE, 1 / bound(p->together, 1, 1e4));
@@ -107,22 +108,26 @@ read_rates(const Evidence *e, const FitPlan *p)
 					BLOCKS_ROW * (bound(e->index_scans, 0, 1e15) + n + w.inserted + w.deleted), 0,
 					bound(e->seq_scans, 0, 1e15) * pages) / n / pages;
 	r.vacuums = w.vacuums / n;
-	for (int i = 0; i < e->nintervals; i++)
-	{
-		double		updated = bound(e->interval[i].updated, 0, 1e15);
-
-		r.per_second += updated / n * updated / bound(e->interval[i].seconds, 1e-3, 1e12);
-	}
 	r.len = p->insert_mean;
 	r.updated_len = p->update_mean;
 	r.indexes = bound(e->indexes, 0, 1000);
 	r.index_bytes = bound(e->index_bytes, 0, 1e18);
 	r.ram = e->ram_bytes > 0 ? e->ram_bytes : 1e18;
 	r.read_us = e->read_us > 0 ? e->read_us : US_PAGE_READ;
-	r.checkpoint_s = bound(or_else(e->checkpoint_s, 300), 1, 1e9);
+	r.checkpoint = bound(p->checkpoint, 1, 1e15);
 	r.wal_beside = WAL_COMMIT * r.calls + r.inserts * (WAL_ROW + r.len + r.indexes * WAL_ENTRY) +
 		r.deletes * WAL_DELETE;
 	return r;
+}
+
+/* Index leaves logged whole per row updated, if the rows that are written are neighbours in each index. */
+static double
+leaf_images(const Rates *r, double index_bytes, double cold)
+{
+	double		leaves = index_bytes * (1 - r->cold / r->rows) / TW_BLCKSZ / bound(r->indexes, 1, 1000);
+
+	leaves = bound(leaves, 1, 1e15);
+	return r->indexes * leaves * (1 - exp(-cold * r->checkpoint / leaves)) / r->checkpoint;
 }
 
 /*
@@ -134,10 +139,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 {
 	double		n = r->indexes;
 	double		cold = 1 - o->hot;
-	double		leaves;
 	double		pages = bound(heap_bytes / TW_BLCKSZ, 1, 1e15);
-	double		written = bound(pages * (1 - r->cold / r->rows), 1, 1e15);
-	double		per_checkpoint = bound(r->per_second * r->checkpoint_s, 1, 1e15);
 	double		miss;
 	double		page_us = 2 * r->read_us;	/* read, and written back */
 	double		vacuumed = r->vacuums > 0 ?
@@ -146,11 +148,9 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 
 	c->heap_bytes = heap_bytes;
 	c->index_bytes = r->index_bytes * (1 + INDEX_BLOAT * bound(entries, 0, 1));
-	leaves = bound(n > 0 ? c->index_bytes / TW_BLCKSZ / n : 1, 1, 1e15);
 	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
 	/* full-page images: pages touched for the first time since a checkpoint */
-	images = (written * (1 - exp(-o->touched * per_checkpoint / written)) +
-			  n * leaves * (1 - exp(-cold * per_checkpoint / leaves))) / per_checkpoint;
+	images = bound(o->images - r->fewer_images, 0, 1e9) + r->leaves * leaf_images(r, c->index_bytes, cold);
 	c->time_us = US_STATEMENT * r->calls +
 		US_ROW * (1 + r->inserts + r->deletes) + r->inserts * n * US_ENTRY +
 		r->reads * US_READ + r->scans * pages * US_SCAN_PAGE +
@@ -191,48 +191,69 @@ add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
 
 /*
  * ln of the cost of one option in one workload.  Pages that the twin does not explain are
- * attributed to dead versions, and scaled by the non-HOT share, relative to now.
+ * attributed to dead versions, and come back after a rewrite with the non-HOT share, relative to now.
  */
 static double
 option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int workload, int step,
 			double hot_now, DcCost *c)
 {
 	const FcOutcome *o = &f->outcome[way][workload][step];
-	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[workload]), 1), 0.3, 4);
-	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 1;
+	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[workload]), 1), 0.3, 100);
+	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 0;
+	double		heap;
 	/* pages of a cold row: as they are, or rewritten */
 	double		cold = way == FC_SET ? r->pages / r->rows : 1.0 / f->step[step].rows_per_page;
 
-	cost_of(r, o, TW_BLCKSZ * (r->cold * cold + (r->rows - r->cold) * o->pages * pow(off, part)),
-			(1 - o->hot) * f->updates / r->rows, c);
+	heap = r->cold * cold + (r->rows - r->cold) * o->pages * pow(off, part);
+	/* without a rewrite no page goes away */
+	if (way == FC_SET && heap < r->pages)
+		heap = r->pages;
+	cost_of(r, o, TW_BLCKSZ * heap, (1 - o->hot) * f->updates / r->rows, c);
 	if (way == FC_REWRITE)
 		add_rewrite(f, r, c);
 	return log_cost(e, c);
 }
 
-/* The outcome observed; pages pruned and touched per update are not observed. */
+/* The outcome observed; pages pruned, touched and logged whole are not observed. */
 static FcOutcome
-seen_outcome(const FitSplit *s, const Rates *r, double prunes, double touched)
+seen_outcome(const FitSplit *s, const Rates *r, double prunes, double touched, double images)
 {
 	double		moved = or_else(s->moved, 0);
 
 	return (FcOutcome) {
 		.hot = or_else(s->hot, 1),.moved = moved,.moved_bytes = moved * r->updated_len,
-		.prunes = prunes,.touched = touched
+		.prunes = prunes,.touched = touched,.images = images
 	};
 }
 
-/* Sets more_wal: WAL bytes per row in pg_stat_statements beyond what the prices explain. */
+/*
+ * Makes the forecast's WAL of today that in pg_stat_statements: what is more is added to all options;
+ * if it is less, fewer index leaves are logged whole, then fewer heap pages.
+ */
 static void
 calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 {
 	EvStatement s = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, wal_bytes));
 	DcCost		c;
+	double		more,
+				leaves;
 
 	if (!(s.rows > 0))
 		return;
 	cost_of(r, now, TW_BLCKSZ * r->pages, 0, &c);
-	r->more_wal = bound(s.wal_bytes / s.rows - (c.wal_bytes - r->wal_beside), -0.5 * WAL_UPDATE, 1e9);
+	more = s.wal_bytes / s.rows - (c.wal_bytes - r->wal_beside);
+	leaves = leaf_images(r, c.index_bytes, 1 - now->hot) * TW_BLCKSZ;
+	if (more < 0 && leaves > 0)
+	{
+		r->leaves = bound(1 + more / leaves, 0, 1);
+		more += leaves * (1 - r->leaves);
+	}
+	if (more < 0)
+	{
+		r->fewer_images = bound(-more / TW_BLCKSZ, 0, now->images);
+		more += TW_BLCKSZ * r->fewer_images;
+	}
+	r->more_wal = bound(more, -0.5 * WAL_UPDATE, 1e9);
 }
 
 /*
@@ -242,7 +263,9 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 static double
 least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
 {
-	FcOutcome	now = seen_outcome(&p->split, r, 1, 1);
+	/* each update changes a page anywhere, which is logged whole once per checkpoint */
+	double		images = r->pages / r->checkpoint * (1 - exp(-r->checkpoint / r->pages));
+	FcOutcome	now = seen_outcome(&p->split, r, 1, 1, images);
 	FcOutcome	best = {.hot = 1 - or_else(p->split.blocked, 0)};
 	DcCost		a,
 				b;
@@ -524,7 +547,7 @@ weigh(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Decision *d
 {
 	const FitSplit *seen = &fit->plan.split;
 	const FcOutcome *keep = &f->outcome[FC_SET][0][f->current];
-	FcOutcome	now = seen_outcome(seen, &r, keep->prunes, keep->touched);
+	FcOutcome	now = seen_outcome(seen, &r, keep->prunes, keep->touched, keep->images);
 	double		ram = r.ram;
 
 	calibrate_wal(e, &r, &now);

@@ -98,8 +98,9 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	o->moved = sum.moved / n;
 	o->prunes = sum.prunes / n;
 	o->touched = sum.touched / n;
+	o->images = sum.images / n;
 	o->moved_bytes = sum.update_bytes / n;
-	o->pages = t->npages / bound((double) t->nlive, 1, 1e15);
+	o->pages = (t->npages - t->spare_used) / bound((double) t->nlive, 1, 1e15);
 	n = last[0].updates + last[1].updates;
 	/* a window longer than the replay ends settled */
 	o->window_hot = (k + 1) * chunk < window * 0.75 && n > 0 ? (last[0].hot + last[1].hot) / n :
@@ -136,13 +137,22 @@ fill_between(const Forecast *f, FcOutcome *o, int from, int to)
 static void
 replay_step(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way, int step)
 {
-	int			at = step == f->current ? fit->plan.fillfactor : f->step[step].fillfactor;
+	const FitPlan *p = &fit->plan;
+	int			at = step == f->current ? p->fillfactor : f->step[step].fillfactor;
 
 	ff_twin_copy(&w->twin, &w->today);
 	if (way == FC_REWRITE)
 		ff_twin_rewrite(&w->twin, at);
 	else
 		ff_twin_set_fillfactor(&w->twin, at);
+	w->twin.checkpoint = p->checkpoint * p->scale;
+	w->twin.near_checkpoint = p->insert_distance < LATELY * p->live ? p->checkpoint : w->twin.checkpoint;
+	/* rows that nobody touches, in pages as they are: inserts fill these first where they have room */
+	if (way == FC_SET)
+	{
+		w->twin.spare_pages = p->cold * p->scale / p->cold_page_rows;
+		w->twin.spare_bytes = p->cold_page_free;
+	}
 	replay(w, fit, f, way, &f->outcome[way][workload][step]);
 }
 

@@ -29,6 +29,7 @@ typedef struct FcOutcome
 	double		moved;
 	double		prunes;
 	double		touched;		/* pages that transactions changed, inserts included */
+	double		images;			/* of these, for the first time since a checkpoint */
 	double		moved_bytes;	/* bytes of rows written to another page */
 	double		pages;			/* of the table per live row, at the end */
 	double		settled_hot;	/* HOT share at the end */

@@ -17,9 +17,6 @@
 #define MOST_PAGES		160.0
 #define LEAST_ROWS		300.0
 
-/* A distance from insert to update below this share of the table is not scaled (chosen). */
-#define LATELY			0.1
-
 /* Least part of the blocked share seen in pages that statements must explain to be believed
  * (chosen). */
 #define CONFIRMED		0.5
@@ -447,6 +444,21 @@ plan_live_part(FitPlan *p)
 	p->mean_live = bound(p->live - p->window.inserted / 2, 0.5 * p->live, 1e15);
 }
 
+/* Rows updated a second, at the time of a mean update. */
+static double
+updates_per_second(const Evidence *e, double updated)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < e->nintervals; i++)
+	{
+		double		n = bound(e->interval[i].updated, 0, 1e15);
+
+		sum += n / updated * n / bound(e->interval[i].seconds, 1e-3, 1e12);
+	}
+	return sum;
+}
+
 int
 ff_plan(const Evidence *e, FitPlan *p)
 {
@@ -485,6 +497,10 @@ ff_plan(const Evidence *e, FitPlan *p)
 		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)
 			p->insert_distance = bound(p->slot[i].rows, 1, p->live);
 	plan_live_part(p);
+	p->cold_page_rows = bound(or_else(e->rows_per_page, p->page_rows), 1, TW_MAX_TUPLES);
+	p->cold_page_free = (int) bound(TW_BLCKSZ - TW_PAGE_HEADER -
+									p->cold_page_rows * (p->insert_mean + TW_ITEMID), 0, TW_BLCKSZ);
+	p->checkpoint = updates_per_second(e, p->window.updated) * bound(or_else(e->checkpoint_s, 300), 1, 1e9);
 	plan_course(e, p);
 	return 1;
 }

@@ -16,6 +16,9 @@
  * (chosen). */
 #define FIT_SHARE		0.2
 
+/* A distance from insert to update below this share of the table is not scaled (chosen). */
+#define LATELY			0.1
+
 #define FIT_SEGMENTS	3		/* parts of the window, with a HOT share each */
 
 /* Shares of all updates, 0..1. */
@@ -60,6 +63,9 @@ typedef struct FitPlan
 	double		live;			/* live rows of the part that is written */
 	double		cold;			/* all others */
 	double		mean_live;		/* mean of these over the window */
+	double		cold_page_rows;	/* of the others, on a page */
+	int			cold_page_free;	/* bytes free there */
+	double		checkpoint;		/* rows updated from one checkpoint to the next; 0: unknown */
 	double		rows;			/* rows in the replay */
 	double		scale;			/* rows / live */
 	double		page_rows;		/* rows that inserts put on one page */

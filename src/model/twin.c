@@ -194,6 +194,10 @@ touch(Twin *t, TwinPage *p)
 	{
 		p->touched = t->xid;
 		t->count.touched++;
+		/* checkpoints come at any time */
+		if (t->since > 0.0)
+			t->count.images += bound((t->now - p->changed) / t->since, 0, 1);
+		p->changed = (float) t->now;
 	}
 }
 
@@ -213,15 +217,25 @@ add_version(Twin *t, TwinPage *p, int len)
 }
 
 static int
-extend(Twin *t)
+extend(Twin *t, int need)
 {
 	if (t->npages >= TW_PAGES)
 	{
 		t->exhausted = 1;
 		return -1;
 	}
+	if (t->spare_pages >= 1.0 && t->spare_bytes - TW_ITEMID >= need)
+	{
+		t->spare_pages--;
+		t->spare_used++;
+		t->page[t->npages] = (TwinPage) {
+			.gap = t->spare_bytes,.dead_head = -1,.dead_tail = -1,.changed = -INFINITY
+		};
+		return t->npages++;
+	}
+	/* a new page needs no image */
 	t->page[t->npages] = (TwinPage) {
-		.gap = TW_BLCKSZ - TW_PAGE_HEADER,.dead_head = -1,.dead_tail = -1
+		.gap = TW_BLCKSZ - TW_PAGE_HEADER,.dead_head = -1,.dead_tail = -1,.changed = (float) t->now
 	};
 	return t->npages++;
 }
@@ -284,7 +298,7 @@ page_for_version(Twin *t, int len)
 		fsm_tell(t, &t->page[target]);
 		target = fsm_search(t, need);
 	}
-	return t->target = extend(t);
+	return t->target = extend(t, need);
 }
 
 static void
@@ -673,6 +687,8 @@ transaction(Twin *t, int class)
 		n = (int64_t) bound(ceil((double) (t->next_row - t->first_row) / bound(c->stride, 1, TW_ROWS)), 1,
 							WHOLE_MOST * c->rows);
 	next_xid(t);
+	t->since = c->command == EV_INSERT || c->pick == TW_NEWEST || c->pick == TW_IN_TURN ?
+		t->near_checkpoint : t->checkpoint;
 	if (c->command == EV_INSERT)
 		for (int64_t i = 0; i < n && !t->exhausted; i++)
 			insert_row(t);
@@ -787,6 +803,9 @@ ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t se
 	t->advance = 1.0 / (1.0 + t->workload.lag);
 	for (int i = 0; i < (int) t->workload.start_rows && !t->exhausted; i++)
 		insert_row(t);
+	/* loaded long ago: vacuum has been there */
+	for (int i = 0; i < t->npages; i++)
+		fsm_tell(t, &t->page[i]);
 	t->target = -1;
 	prepare_classes(t);
 	ff_twin_count_from_here(t);

@@ -93,6 +93,7 @@ typedef struct TwinCount
 	double		deletes;
 	double		prunes;			/* pages pruned on access */
 	double		touched;		/* pages changed by a transaction, summed */
+	double		images;			/* of these, changed for the first time since a checkpoint */
 	double		update_bytes;	/* of rows written to another page */
 	double		vacuums;
 } TwinCount;
@@ -103,6 +104,7 @@ typedef struct TwinPage
 	int32_t		dead_head;		/* oldest dead version; -1: none */
 	int32_t		dead_tail;
 	uint32_t	touched;		/* last transaction that changed it */
+	float		changed;		/* ticks of the last change, -INFINITY: long ago */
 	int16_t		nline;			/* line pointers */
 	int16_t		nunused;		/* of these, unused */
 	int16_t		ndead;			/* of these, LP_DEAD */
@@ -156,6 +158,12 @@ typedef struct Twin
 	int64_t		nforgotten;
 	double		now;			/* ticks */
 	double		last_vacuum;	/* ticks */
+	double		checkpoint;		/* ticks from one checkpoint to the next, 0: unknown */
+	double		near_checkpoint;	/* the same for classes that return to pages soon after an insert */
+	double		since;			/* the one of these for the current transaction */
+	double		spare_pages;	/* pages of rows that nobody touches, not yet used */
+	int			spare_bytes;	/* free in each of them, known to the free space map */
+	double		spare_used;		/* pages of these that are in page[] now */
 	double		interval[TW_CLASSES];	/* start of the interval of its next transaction */
 	double		due[TW_CLASSES];	/* time of that transaction */
 	int64_t		position[TW_CLASSES];	/* where a sweep continues */

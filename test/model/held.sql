@@ -20,19 +20,24 @@ BEGIN
 	FOR n IN 1 .. cardinality(dead) LOOP
 		ended := now() - (cardinality(dead) - n + 1) * interval '5 min';
 		INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten,
-			inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit,
+			inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched,
+			blocks_hit,
 			vacuums, heap_bytes, index_bytes)
-		VALUES (id, ended - interval '5 min', ended, 1, 0, 100, false, 0, updated, updated, 0, 0, 0, 0, 0, 0, 0, 8192, 0);
+		VALUES (id, ended - interval '5 min', ended, 1, 0, 100, false, 0, updated, updated, 0, 0, 0, 0, 0, 0, 0, 8192,
+			0);
 		IF dead[n] IS NOT NULL THEN
-			INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad,
+			INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new,
+				blocks_bad,
 				live_rows, dead_rows, recently_dead_rows)
 			VALUES (id, ended + interval '1 s', 100, 10, 10, 0, 0, 1000, dead[n], dead[n]);
 		END IF;
 	END LOOP;
-	RETURN (SELECT concat_ws(' to ', h.held_from, h.held_until) FROM ff_internal.held_once(id, now() - interval '1 day') h);
+	RETURN (SELECT concat_ws(' to ', h.held_from, h.held_until)
+		FROM ff_internal.held_once(id, now() - interval '1 day') h);
 END $$;
 SELECT is(held('{0,0,90,190,0,0}'), '350 to 150', 'a snapshot that has ended: updates after its begin and its end');
-SELECT is(held('{0,40,0,90,0}'), '150 to 50', 'it is held if most rows updated since the last interval are still there');
+SELECT is(held('{0,40,0,90,0}'), '150 to 50',
+	'it is held if most rows updated since the last interval are still there');
 SELECT is(held('{0,NULL,NULL,290,NULL,0}'), '350 to 100', 'it began and ended between samples');
 SELECT is(held('{0,90,0,90,0}'), '', 'several are a habit');
 SELECT is(held('{0,0,90,190}'), '', 'one is still held');

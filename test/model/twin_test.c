@@ -37,6 +37,8 @@ half_full(void)
 	return l;
 }
 
+static Twin other;
+
 static void
 test_look(void)
 {
@@ -481,6 +483,49 @@ test_free_space(void)
 }
 
 /* The twin limits all values of a workload to what it can hold. */
+/* Inserts fill old pages that have room, and each of these is logged whole. */
+static void
+test_spare_pages(void)
+{
+	TwinWorkload	l = workload_of(136, 0);
+
+	l.class[0].command = EV_INSERT;
+	for (int fillfactor = 70; fillfactor <= 100; fillfactor += 30)
+	{
+		int			old = fillfactor == 100;
+
+		ff_twin_start(&twin, &l, fillfactor, 3);
+		twin.near_checkpoint = 1e12;
+		twin.spare_pages = 3;
+		/* 17 rows; the reserve of 70 leaves room for none */
+		twin.spare_bytes = 17 * (136 + TW_ITEMID);
+		ff_twin_run(&twin, 3 * 17 + 58);
+		ok(twin.spare_used == (old ? 3 : 0) && near(twin.count.images, old ? 3 : 0, 1e-6) &&
+		   twin.npages == (old ? 4 : 3), old ? "less reserve: inserts fill the old pages first, an image each" :
+		   "as before: inserts fill new pages, without images");
+	}
+}
+
+/* A page is logged whole if a checkpoint came since its last change. */
+static void
+test_images(void)
+{
+	TwinWorkload	l = half_full();
+
+	ff_twin_start(&twin, &l, 50, 3);
+	run_updates(290);
+	ff_twin_count_from_here(&twin);
+	ff_twin_copy(&other, &twin);
+	twin.checkpoint = 1;
+	run_updates(290);
+	ok(near(twin.count.images, 10, 1) && near(twin.count.touched, 10, 1), "a checkpoint between two passes: an image of each page");
+	ff_twin_copy(&twin, &other);
+	twin.checkpoint = 2900;
+	run_updates(2900);
+	/* the passes come at random times */
+	ok(near(twin.count.images, 10, 2) && near(twin.count.touched, 100, 10), "ten passes to a checkpoint: a tenth");
+}
+
 static void
 test_range(void)
 {
@@ -512,6 +557,8 @@ main(void)
 {
 	test_look();
 	test_free_space();
+	test_spare_pages();
+	test_images();
 	test_range();
 	test_growing();
 	test_in_turn();
