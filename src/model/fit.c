@@ -48,8 +48,8 @@ static const struct
 };
 
 /* Probabilities of neighbours and of every k-th row; else each by itself (chosen). */
-#define P_NEIGHBOURS	0.5
-#define P_EVERY			0.35
+#define P_NEIGHBOURS	0.4
+#define P_EVERY			0.45
 
 /*
  * Standard deviations of the figures compared, besides the noise of counting.  "twin": the

@@ -494,7 +494,7 @@ test_choice_below(void)
 				higher;
 
 	hot = observe(&l, 70, 8, 1);
-	l.class[0].indexed = 0.5;
+	l.class[0].indexed = 0.6;
 	e = observe(&l, 70, 8, 1);
 	prepare(e);
 	lower = forecast.current + 3;
