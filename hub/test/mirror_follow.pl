@@ -123,8 +123,11 @@ is(value(q(SELECT (ff_hub.ask('source',
 	'[]', 'tables that did not change are not sent');
 
 # of many new tables, as many are sent as can be made at a time
-is(value(q(SELECT jsonb_array_length(a.said->'tables') < a.tables AND jsonb_array_length(a.said->'tables') + (a.said->>'left')::int = a.tables
-	FROM (SELECT ff_hub.ask('source', replace(ff_hub.observation(), '''{}''::jsonb AS asked', '''{"most": 2}''::jsonb AS asked'))::jsonb AS said, (SELECT count(*) FROM ff_hub.mirrored WHERE table_oid IS NULL) AS tables) a)), 't', 'the others are counted');
+is(value(q(SELECT jsonb_array_length(a.said->'tables') < a.tables
+	AND jsonb_array_length(a.said->'tables') + (a.said->>'left')::int = a.tables
+	FROM (SELECT ff_hub.ask('source',
+		replace(ff_hub.observation(), '''{}''::jsonb AS asked', '''{"most": 2}''::jsonb AS asked'))::jsonb AS said,
+		(SELECT count(*) FROM ff_hub.mirrored WHERE table_oid IS NULL) AS tables) a)), 't', 'the others are counted');
 
 # somebody drops a table of the mirror
 value('DROP TABLE shop.jobs');

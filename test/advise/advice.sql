@@ -67,8 +67,13 @@ SELECT story('roomy', 0, 1000, 1000, 0,
 	'{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}',
 	40);
 SELECT is(action, 'raise', 'unused room: fillfactor is raised after a day') FROM ff_advise('roomy');
-SELECT story('roomy_new', 0, 1000, 1000, 0, '{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}', 40, idle => '9 hours');
-SELECT unnest(ARRAY[is(action, 'wait', 'unused room, watched for 10 hours: waits'), matches(reason, 'a full day has to be seen first, about 14 hours are left', 'unused room, watched for 10 hours: the reason says how long')]) FROM ff_advise('roomy_new');
+SELECT story('roomy_new', 0, 1000, 1000, 0,
+	'{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}',
+	40, idle => '9 hours');
+SELECT unnest(ARRAY[is(action, 'wait', 'unused room, watched for 10 hours: waits'),
+	matches(reason, 'a full day has to be seen first, about 14 hours are left',
+		'unused room, watched for 10 hours: the reason says how long')])
+	FROM ff_advise('roomy_new');
 SELECT changed('roomy', '50 minutes', 'indexes', 40);
 SELECT unnest(ARRAY[is(action, 'wait', 'unused room, indexes just changed: waits'),
 	matches(reason, 'a full day has to be seen first, about 23 hours are left',
@@ -108,10 +113,17 @@ SELECT is(reindexed('{1}'), '50000 updates, wait',
 	'indexes changed, a fifth of the updates unexplained: only later updates count');
 
 -- a snapshot that is held, and one that ended
-SELECT matches(ARRAY[phrase, (advice).reason]::text, '^."an old snapshot is held.*: end it first;', 'an old snapshot: end it') FROM ff_internal.advice('snapshot');
+SELECT matches(ARRAY[phrase, (advice).reason]::text, '^."an old snapshot is held.*: end it first;',
+	'an old snapshot: end it')
+	FROM ff_internal.advice('snapshot');
 SAVEPOINT ended;
-UPDATE ff_internal.horizon_history SET last_seen_at = (SELECT max(began_at) FROM ff_internal.collection) - interval '1 minute';
-SELECT is(array_agg(ARRAY[phrase, (regexp_match((advice).reason, 'until ([-0-9: ]+): wait for updates'))[1]]), (SELECT ARRAY[ARRAY['an old snapshot was held', to_char(max(last_seen_at), 'YYYY-MM-DD HH24:MI')]] FROM ff_internal.horizon_history), 'it ended: the reason says when') FROM ff_internal.advice('snapshot');
+UPDATE ff_internal.horizon_history SET last_seen_at = (SELECT max(began_at)
+	FROM ff_internal.collection) - interval '1 minute';
+SELECT is(array_agg(ARRAY[phrase, (regexp_match((advice).reason, 'until ([-0-9: ]+): wait for updates'))[1]]),
+	(SELECT ARRAY[ARRAY['an old snapshot was held', to_char(max(last_seen_at), 'YYYY-MM-DD HH24:MI')]]
+		FROM ff_internal.horizon_history),
+	'it ended: the reason says when')
+	FROM ff_internal.advice('snapshot');
 ROLLBACK TO ended;
 
 -- a table that is no longer written to, and then altered
@@ -132,9 +144,15 @@ SELECT unnest(ARRAY[is(action || ' ' || confidence, 'keep 1',
 		'nothing written in the whole window: the reason says for how many days')])
 	FROM ff_advise('closed');
 UPDATE ff_internal.relation SET opened_at = now() - interval '3 hours' WHERE relname = 'closed';
-SELECT matches(action || ' ' || reason, '^keep Nothing was written to it for 3 hours: while that is so, it needs nothing', 'nothing written on its first day: keep, with low confidence') FROM ff_advise('closed');
-SELECT is((SELECT count(*) FROM ff_advice WHERE relation = 'closed'), 0::bigint, 'ff_advice: a table that nothing is written to is left out');
-SELECT is((SELECT count(*) FROM ff_advice), (SELECT count(*) FROM ff_internal.advice() WHERE NOT ((decision).idle AND (advice).action = 'keep')), 'all others are there');
+SELECT matches(action || ' ' || reason,
+	'^keep Nothing was written to it for 3 hours: while that is so, it needs nothing',
+	'nothing written on its first day: keep, with low confidence')
+	FROM ff_advise('closed');
+SELECT is((SELECT count(*) FROM ff_advice WHERE relation = 'closed'), 0::bigint,
+	'ff_advice: a table that nothing is written to is left out');
+SELECT is((SELECT count(*) FROM ff_advice),
+	(SELECT count(*) FROM ff_internal.advice() WHERE NOT ((decision).idle AND (advice).action = 'keep')),
+	'all others are there');
 UPDATE ff_internal.relation SET opened_at = now(), seen_at = now() WHERE relname = 'closed';
 -- a third of the rows of each page at once
 SELECT story('thirds', 0, 1000, 450, 550, '{"update_group_rows": 20, "updated_pct": 100}');
@@ -142,28 +160,58 @@ SELECT story('memory', 300, 1000, 450, 550, '{"update_group_rows": 19, "updated_
 	fetched => 2000, index_scans => 1000);
 SELECT story('sheds', 0, 1000, 900, 100, '{"live_rows": 600000, "blocks": 10000}');
 SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname IN ('full15', 'growth', 'thirds');
-SELECT is((SELECT string_agg(relation || ': ' || reason, E'\n') FROM ff_advise(), substring(reason, E'\nConfidence [0-9.]+ = ([^\n;]+)(?:; [0-9.]+ needed)?[.]$') shown
-	WHERE cause NOT IN ('not_examined', 'no_data') AND (shown IS NULL OR abs(confidence - (SELECT round(exp(sum(ln(m[1]::numeric + 1e-9))), 2) FROM regexp_matches(shown, '[0-9]+[.][0-9]+', 'g') m)) > 0.02)), NULL, 'the last line of each reason shows the confidence as the product of its factors');
+SELECT is((SELECT string_agg(relation || ': ' || reason, E'\n')
+	FROM ff_advise(), substring(reason, E'\nConfidence [0-9.]+ = ([^\n;]+)(?:; [0-9.]+ needed)?[.]$') shown
+	WHERE cause NOT IN ('not_examined', 'no_data')
+		AND (shown IS NULL
+			OR abs(confidence - (SELECT round(exp(sum(ln(m[1]::numeric + 1e-9))), 2)
+				FROM regexp_matches(shown, '[0-9]+[.][0-9]+', 'g') m)) > 0.02)),
+	NULL, 'the last line of each reason shows the confidence as the product of its factors');
 SELECT cmp_ok((SELECT max(length(why)) FROM ff_advice), '<=', 34, 'ff_advice: short phrases');
 -- a change that pays for its table may still be worth too little
 SAVEPOINT worth;
 SELECT array_agg(relation::oid) AS worthy FROM ff_advise() WHERE action = 'lower' \gset
 SET LOCAL fillfactor_advisor.min_worth = 100;
-SELECT is(array_agg(DISTINCT action), '{keep}', 'changes that save less than min_worth of the costliest table''s WAL are not advised') FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
-SELECT is(bool_and(reason ~ '[.]\n[0-9]+ would save [0-9.]+ % of its cost, but that is too little to be worth a change: less than 100 % of what'), true, 'the reason says so') FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
-SELECT is((SELECT array_agg(DISTINCT phrase) FROM ff_internal.advice() a WHERE (a.advice).relation = ANY (:'worthy'::oid[])), '{saves too little}', 'and the overview');
+SELECT is(array_agg(DISTINCT action), '{keep}',
+	'changes that save less than min_worth of the costliest table''s WAL are not advised')
+	FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
+SELECT is(bool_and(reason
+	~ '[.]\n[0-9]+ would save [0-9.]+ % of its cost, but that is too little to be worth a change: less than 100 '
+		'% of what'),
+	true, 'the reason says so')
+	FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
+SELECT is((SELECT array_agg(DISTINCT phrase) FROM ff_internal.advice() a
+	WHERE (a.advice).relation = ANY (:'worthy'::oid[])),
+	'{saves too little}', 'and the overview');
 SET LOCAL fillfactor_advisor.min_worth = 0;
 SELECT is(array_agg(relation::oid), :'worthy'::oid[], 'min_worth 0: any change is advised, in the same order')
 	FROM ff_advise() WHERE action = 'lower';
 ROLLBACK TO worth;
-SELECT is(ff_internal.brings(3e9, 5e6, 100, 50, 7200, 32), 'about 2861 MB less WAL a day (-32 %), 4883 kB more disk, about 100 s of rewriting', 'the total of changes, in words');
-SELECT is(ff_internal.brings(3e9, -5e6, NULL, 50, 3599, 32), 'about 678 kB less WAL per 1,000 updates (-32 %), 4883 kB less disk', 'watched for less than an hour: per 1,000 updates');
-SELECT is((SELECT bool_and(rewrite_seconds >= 0 AND rewrite_disk_bytes > 0 AND rewrite_wal_bytes > 0) FROM ff_advise() WHERE needs_rewrite), true, 'advice to rewrite has time, disk and WAL of the rewrite');
-SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'advice without a rewrite has no cost of a rewrite');
-SELECT matches(reason, 'Rewriting it takes about a second, .* of disk and .* of WAL[.]', 'the reason says what the rewrite takes') FROM ff_advise() WHERE needs_rewrite LIMIT 1;
-SELECT matches(reason, '^10 % .*\nIf nothing is done, .* HOT once settled, .* of WAL a day;\nwith as many rows as now, .* grow from .* to .* in 30 days[.]\nIt settles by itself', 'a table that settles by itself: the reason says what happens if nothing is done') FROM ff_advise('sheds');
-SELECT matches(ff_internal.words_of_action(v.evidence, v.fit, jsonb_populate_record(v.decision, '{"seen_cause": "row_growth"}')),
-    '[.] If rows do not get longer than now, it settles by itself', 'the same if rows grow: it holds only if they do not grow further') FROM ff_internal.decision_with_curve('sheds', true) v;
+SELECT is(ff_internal.brings(3e9, 5e6, 100, 50, 7200, 32),
+	'about 2861 MB less WAL a day (-32 %), 4883 kB more disk, about 100 s of rewriting',
+	'the total of changes, in words');
+SELECT is(ff_internal.brings(3e9, -5e6, NULL, 50, 3599, 32),
+	'about 678 kB less WAL per 1,000 updates (-32 %), 4883 kB less disk',
+	'watched for less than an hour: per 1,000 updates');
+SELECT is((SELECT bool_and(rewrite_seconds >= 0 AND rewrite_disk_bytes > 0 AND rewrite_wal_bytes > 0)
+	FROM ff_advise() WHERE needs_rewrite),
+	true, 'advice to rewrite has time, disk and WAL of the rewrite');
+SELECT is((SELECT count(*) FROM ff_advise()
+	WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0),
+	0::bigint, 'advice without a rewrite has no cost of a rewrite');
+SELECT matches(reason, 'Rewriting it takes about a second, .* of disk and .* of WAL[.]',
+	'the reason says what the rewrite takes')
+	FROM ff_advise() WHERE needs_rewrite LIMIT 1;
+SELECT matches(reason,
+	'^10 % .*\nIf nothing is done, .* HOT once settled, .* of WAL a day;\nwith as many rows as now, .* grow '
+	'from .* to .* in 30 days[.]\nIt settles by itself',
+	'a table that settles by itself: the reason says what happens if nothing is done')
+	FROM ff_advise('sheds');
+SELECT matches(ff_internal.words_of_action(v.evidence, v.fit,
+	jsonb_populate_record(v.decision, '{"seen_cause": "row_growth"}')),
+    '[.] If rows do not get longer than now, it settles by itself',
+    'the same if rows grow: it holds only if they do not grow further')
+    FROM ff_internal.decision_with_curve('sheds', true) v;
 SELECT matches(ff_internal.words_of_action(
            jsonb_populate_record(NULL::ff_internal.table_evidence, '{"since_change_s": 3600, "since_updated": 1000}'),
            jsonb_populate_record(NULL::ff_internal.fit, format('{"choice": {"settle_updates": %s}}', updates)::jsonb),
@@ -176,7 +224,10 @@ SELECT matches(ff_internal.words_of_action(
 SELECT unalike(reason, '%next collection%', 'too few collections: no time of the next one') FROM ff_advise('few');
 INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts)
 SELECT 1, now() - n * interval '1 hour', 0, 0, true, 0, 0 FROM generate_series(1, 9) n;
-SELECT matches(reason, ';\nnext collection at ' || to_char(now() + interval '1 hour', 'YYYY-MM-DD HH24:MI') || '[.]\nConfidence', 'hourly collections: the reason has the time of the next one') FROM ff_advise('few');
+SELECT matches(reason,
+	';\nnext collection at ' || to_char(now() + interval '1 hour', 'YYYY-MM-DD HH24:MI') || '[.]\nConfidence',
+	'hourly collections: the reason has the time of the next one')
+	FROM ff_advise('few');
 UPDATE ff_internal.collection SET began_at = began_at - interval '3 hours';
 SELECT is(ff_internal.next_collection(), NULL, 'collections stopped: no time of the next one');
 UPDATE ff_internal.collection SET began_at = began_at + interval '3 hours';
@@ -370,7 +421,8 @@ SET LOCAL fillfactor_advisor.size_weight = 0;
 CREATE TEMP TABLE with_last AS SELECT fillfactor, cost, bar ~ 'advised' AS is_advised FROM ff_curve('thirds', true);
 SAVEPOINT without;
 DELETE FROM ff_internal.fit f USING ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.relname = 'thirds';
-SELECT set_eq($$ SELECT fillfactor, cost, bar ~ 'advised' AS is_advised FROM ff_curve('thirds', true) $$, 'TABLE with_last', 'other weights: the last fit does not count');
+SELECT set_eq($$ SELECT fillfactor, cost, bar ~ 'advised' AS is_advised FROM ff_curve('thirds', true) $$,
+	'TABLE with_last', 'other weights: the last fit does not count');
 ROLLBACK TO without;
 RESET fillfactor_advisor.size_weight;
 UPDATE ff_internal.fit SET steps = ARRAY(SELECT jsonb_populate_record(s,
