@@ -412,8 +412,10 @@ addEventListener('load', () => {
     say(`${width}: nothing is taller than its text ${tower}`, tower === '');
     const cut = all('.wide').filter(e => e.scrollWidth > e.clientWidth + 1);
     say(`${width}: tables are seen whole`, cut.length === 0);
-    const left = e => Math.round(e.getBoundingClientRect().left), beside = all('td.w').filter(e => seen(e) && left(e) > left(e.parentNode));
-    say(`${width}: long texts stand ${width < 960 ? 'under' : 'in'} their row`, width < 960 ? beside.length === 0 : beside.length > 0 || all('td.w').length === 0);
+    const left = e => Math.round(e.getBoundingClientRect().left);
+    const beside = all('td.w').filter(e => seen(e) && left(e) > left(e.parentNode));
+    say(`${width}: long texts stand ${width < 960 ? 'under' : 'in'} their row`,
+      width < 960 ? beside.length === 0 : beside.length > 0 || all('td.w').length === 0);
   }
   const light = c => {
     const [r, g, b] = c.match(/[0-9.]+/g).slice(0, 3).map(v => (v / 255) ** 2.2);
