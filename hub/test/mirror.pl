@@ -43,6 +43,7 @@ is(value(q(SELECT string_agg(format('%s %s', c.oid::regclass, c.reloptions), ', 
 	'shop.countries , shop.jobs , shop.log {fillfactor=70}, shop.orders ',
 	'tables have the names and options of the source');
 is(value('SELECT count(*) FROM pgbench_accounts'), '0', 'they are empty');
+like(error('SELECT * FROM ff_advice'), qr/^NOTICE:  mirror of shop on /, 'ff_advice says whose tables it speaks of');
 like(error('INSERT INTO shop.log (line) VALUES (1)'), qr/violates check constraint "mirror_holds_no_rows"/,
 	'they stay empty');
 is(there(q(SELECT count(*) FROM pg_extension WHERE extname ~ '^fillfactor_advisor')

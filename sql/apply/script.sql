@@ -355,7 +355,8 @@ AS $$
                'rows a page ' || (c->>'rows_per_page') || ' -> ' || (c->>'predicted_rows_per_page'),
                'size ' || pg_size_pretty((c->>'size_bytes')::bigint) || ' -> '
                    || pg_size_pretty((c->>'predicted_size_bytes')::bigint))),
-           format('--   why: %s%s', ff_internal.plain(translate(c->>'reason', E'\n', ' ')),
+           format('--   why: %s%s',
+                  ff_internal.plain(translate(regexp_replace(c->>'reason', E'\nConfidence [^\n]*$', ''), E'\n', ' ')),
                   ' (' || (c->>'cause') || ')'),
            '--   rewrite: ' || (c->'rewrite'->>'reason') || '; '
                || coalesce(w.needs || ' by ' || (w.way->>'method'), 'but none is possible, see ff_script_json()'),

@@ -63,8 +63,8 @@ BEGIN
 END
 $$;
 
--- Creates a job for this database, which undo removes. If pg_cron runs from another one: warns and returns the statement
--- to run there.
+-- Creates a job for this database, which undo removes. If pg_cron runs from another one: warns and returns the
+-- statement to run there.
 CREATE FUNCTION ff_internal.schedule_job(
     job_name text, schedule text, action text, undo text, extension text DEFAULT 'fillfactor_advisor')
 RETURNS text

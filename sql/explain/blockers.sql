@@ -279,12 +279,19 @@ reason, suggestion: in words. ddl: only for an index that nothing needs and that
 'since scans_since, or is invalid. definition: recreates it (NULL: the table is locked).
 Errors: 42P01 unknown OID, 42809 not a table.';
 
-CREATE VIEW @extschema@.ff_blocked AS
-SELECT b.relation, b.index, array_to_string(b.columns, ', ') AS columns,
-       ff_internal.rate_words(b.blocked_per_s) AS blocked, b.scans,
-       concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
-                                                    b.suggestion), 34), b.ddl) AS what_to_do
-  FROM @extschema@.ff_blockers() b;
+-- The rows of ff_blocked.
+CREATE FUNCTION ff_internal.blocked()
+RETURNS TABLE (relation regclass, index regclass, columns text, blocked text, scans bigint, what_to_do text)
+LANGUAGE sql STABLE ROWS 100
+AS $$
+    SELECT ff_internal.check_role('reader');
+    SELECT b.relation, b.index, array_to_string(b.columns, ', '), ff_internal.rate_words(b.blocked_per_s), b.scans,
+           concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
+                                                        b.suggestion), 34), b.ddl)
+      FROM @extschema@.ff_blockers() b
+$$;
+
+CREATE VIEW @extschema@.ff_blocked AS SELECT * FROM ff_internal.blocked();
 COMMENT ON VIEW @extschema@.ff_blocked IS
 'The indexes of ff_blockers() at a glance: blocked: updates that each keeps from being HOT, NULL: unknown. what_to_do: '
 'the cure, and a statement only for an index that nothing needs.';

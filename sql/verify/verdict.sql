@@ -173,20 +173,27 @@ WAL, blocks and time cover the statements that only update this table and ran on
 'itself.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
-CREATE VIEW @extschema@.ff_verified AS
-SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI') AS changed,
-       regexp_replace(v.change, '^fillfactor ', '') AS change,
-       max(v.verdict) FILTER (WHERE v.measure = 'overall') AS verdict,
-       concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
-           max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),
-           max(v.note) FILTER (WHERE v.measure = 'statements'),
-           'predicted: ' || nullif(concat_ws(', ',
-                max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT',
-                max(v.predicted) FILTER (WHERE v.measure = 'WAL per update') || ' bytes of WAL'), '')), 46),
-           'undo: ' || max(v.undo)) AS result
-  FROM @extschema@.ff_verify() v
- GROUP BY v.relation, v.changed_at, v.change
- ORDER BY v.changed_at DESC, v.relation, v.change;
+-- The rows of ff_verified.
+CREATE FUNCTION ff_internal.verdicts()
+RETURNS TABLE (relation regclass, changed text, change text, verdict text, result text)
+LANGUAGE sql STABLE ROWS 100
+AS $$
+    SELECT ff_internal.check_role('reader');
+    SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'), regexp_replace(v.change, '^fillfactor ', ''),
+           max(v.verdict) FILTER (WHERE v.measure = 'overall'),
+           concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
+               max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),
+               max(v.note) FILTER (WHERE v.measure = 'statements'),
+               'predicted: ' || nullif(concat_ws(', ',
+                    max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT',
+                    max(v.predicted) FILTER (WHERE v.measure = 'WAL per update') || ' bytes of WAL'), '')), 46),
+               'undo: ' || max(v.undo))
+      FROM @extschema@.ff_verify() v
+     GROUP BY v.relation, v.changed_at, v.change
+     ORDER BY v.changed_at DESC, v.relation, v.change
+$$;
+
+CREATE VIEW @extschema@.ff_verified AS SELECT * FROM ff_internal.verdicts();
 COMMENT ON VIEW @extschema@.ff_verified IS
 'The verdicts of ff_verify() at a glance, under 100 characters wide, latest first. changed: month, day and time of the '
 'collection that saw the change first. change: of fillfactor (two numbers), other options, indexes, a rewrite (new '

@@ -301,7 +301,7 @@ UPDATE ff_internal.page_sample SET dead_rows = 0, recently_dead_rows = 0, blocks
 	WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'queue_full');
 SELECT matches(a.action || ' ' || a.cause || ' ' || a.reason, v.said, 'a queue: ' || v.said) FROM (VALUES
     ('queue',
-        'keep settled 99.9 % of recent updates were HOT: its pages have room already[.] Its rows need 0 bytes, and '
+        'keep settled 99.9 % of recent updates were HOT: its pages have room already[.]\sIts rows need 0 bytes, and '
         'it has 4800 kB: 89000 old row versions wait for a snapshot to end'),
     ('queue_waits', 'keep old_snapshot 89000 old row versions wait for a snapshot to end'),
     ('queue_full',
@@ -314,7 +314,7 @@ SELECT story('bloated', 0, 1000, 1000, 0,
 	'{"live_rows": 4000, "dead_rows": 10, "fill_histogram": [290,0,0,0,0,0,0,0,0,10]}');
 INSERT INTO bloated SELECT i, i FROM generate_series(1, 230000) i;
 SELECT matches(reason,
-	'[.] Its rows need 528 kB, and it has 8000 kB: VACUUM FULL or pg_repack makes it 7472 kB smaller, which '
+	'[.]\sIts rows need 528 kB, and it has 8000 kB: VACUUM FULL or pg_repack makes it 7472 kB smaller, which '
 	'needs no other fillfactor',
 	'a table much larger than its rows: the reason says what a rewrite brings')
 	FROM ff_advise('bloated');

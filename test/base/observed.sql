@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(96);
+SELECT plan(95);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -220,8 +220,6 @@ SELECT is(ram_ratio, round(((8192 * 4000 + 2000000 + 8192 * 600) / 4294967296.0)
 	FROM advised WHERE relation = 'job'::regclass;
 SELECT is(observed, interval '20 min', 'and what was watched is the source''s time')
 	FROM advised WHERE relation = 'job'::regclass;
-SELECT is(count(*), 1::bigint, 'ff_advice says which server and database it speaks of')
-	FROM ff_advice WHERE relation = 'mirror of:' AND why = 'shop on db.example';
 SELECT ok(count(*) >= 5 AND count(*) FILTER (WHERE is_advised) = 1, 'ff_curve() has the steps') FROM ff_curve('job');
 SELECT is((index, columns, scans, scans_since, definition, index_bytes)::text,
 	('account_seen'::regclass, '{seen}'::text[], 0::bigint, at,

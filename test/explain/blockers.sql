@@ -297,7 +297,7 @@ SELECT is((SELECT string_agg(format('%s %s', idx, rate), ', ' ORDER BY idx) FROM
 	'tenant1.item1_x t, tenant2.item2_x t',
 	'tables of one name in two schemas: the index whose column is set, in both');
 SELECT matches(reason,
-	'[.] [0-9]+ MB of its [0-9]+ MB are TOAST, and each update puts 2[0-9] kB there: no fillfactor changes that',
+	'[.]\s[0-9]+ MB of its [0-9]+ MB are TOAST, and each update puts 2[0-9] kB there: no fillfactor changes that',
 	'a wide column is rewritten by each update: the reason says that most is TOAST') FROM ff.ff_advise('fat');
 SELECT unalike(reason, '%TOAST%', 'TOAST that updates leave alone is not mentioned') FROM ff.ff_advise('fat_still');
 SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ')
@@ -320,7 +320,7 @@ SELECT matches((SELECT reason FROM told WHERE rel = 'blurred'),
 	'statements explain 50 % of the updates; trigger blur may change state, which no statement sets',
 	'and the trigger is named, with the indexed column that no statement sets');
 SELECT matches((SELECT reason FROM ff.ff_advise('blurred')),
-	'indexed column changed [(]blurred_at; statements explain 50 % of the updates; trigger blur may change state',
+	'indexed column changed [(]blurred_at;\sstatements explain 50 % of the updates;\strigger blur may change state',
 	'ff_advise() names the trigger, too');
 SELECT matches((SELECT min(reason) FROM told WHERE rel = 'inner_t'),
 	'not known without the statements that set its columns: .*explain too few of the updates; those inside '
