@@ -43,7 +43,10 @@ SELECT is((action, recommended_fillfactor, gain_pct, wal_bytes_per_day_saved, di
     ('keep', :now, NULL::real, NULL::bigint, NULL::bigint, NULL::text, false, NULL::float8)::text,
     'it is kept, and nothing is saved')
   FROM ff_advise('batch');
-SELECT matches(reason, format('^Dismissed %s by %s: too <b>small</b>[?] for us[.]\nOtherwise fillfactor %s would be advised(, for [0-9]+ [kMG]?B(ytes)? (less|more) WAL a day)?[.]\n[A-Z]', to_char(now(), 'YYYY-MM-DD'), current_user, :new),
+SELECT matches(reason,
+    format('^Dismissed %s by %s: too <b>small</b>[?] for us[.]\nOtherwise fillfactor %s would be advised(, for [0-9]+ '
+        '[kMG]?B(ytes)? (less|more) WAL a day)?[.]\n[A-Z]',
+        to_char(now(), 'YYYY-MM-DD'), current_user, :new),
                'the reason says who declined what') FROM ff_advise('batch');
 SELECT is(action || ': ' || why, 'keep: dismissed, see ff_advise()', 'the overview has it')
     FROM ff_advice WHERE relation = 'batch';
@@ -66,7 +69,8 @@ ALTER TABLE renamed RENAME TO batch;
 
 -- until it saves three times as much
 SELECT is(wal_bytes::bigint, :saved::bigint, 'what the change saved then is kept') FROM ff_internal.dismissal;
-SELECT ok(ff_internal.dismissed(:id, :new, 3 * greatest(:saved, 1048576)::bigint, '') IS NOT NULL, 'dismissed while it saves three times as much');
+SELECT ok(ff_internal.dismissed(:id, :new, 3 * greatest(:saved, 1048576)::bigint, '') IS NOT NULL,
+    'dismissed while it saves three times as much');
 SELECT is(ff_internal.dismissed(:id, :new, 3 * greatest(:saved, 1048576)::bigint + 1, ''), NULL, 'more brings it back');
 UPDATE ff_internal.dismissal SET wal_bytes = NULL;
 SELECT ok(ff_internal.dismissed(:id, :new, 1000000000000, '') IS NOT NULL, 'dismissed before any change was advised');
@@ -75,14 +79,17 @@ SELECT is(wal_bytes BETWEEN 0.99 * :saved AND 1.01 * :saved, true,
     'the first collection that advises a change tells its worth')
     FROM ff_internal.dismissal;
 UPDATE ff_internal.dismissal SET wal_bytes = -1;
-SELECT is(ff_internal.dismissed(:id, :new, 3 * 1048576, '') IS NULL, false, 'a change that saves less than 3 MB a day stays dismissed');
+SELECT is(ff_internal.dismissed(:id, :new, 3 * 1048576, '') IS NULL, false,
+    'a change that saves less than 3 MB a day stays dismissed');
 UPDATE ff_internal.fit SET choice.wal_bytes_now = (choice).wal_bytes_now + 1000000;
 SELECT is(action, 'lower', 'advised again once it saves much more') FROM ff_advise() WHERE relation = 'batch'::regclass;
 ROLLBACK TO dismissed;
 
 -- expired, and taken back
-SELECT is(ff_dismiss('batch', 'later', '2999-12-31 12:00'), 'advice for public.batch is dismissed until 2999-12-31 12:00', 'dismissed for a time');
-SELECT matches(reason, '^Dismissed [-0-9]+ by [^ ]+ until 2999-12-31: later[.]\n', 'the reason says how long') FROM ff_advise('batch');
+SELECT is(ff_dismiss('batch', 'later', '2999-12-31 12:00'),
+    'advice for public.batch is dismissed until 2999-12-31 12:00', 'dismissed for a time');
+SELECT matches(reason, '^Dismissed [-0-9]+ by [^ ]+ until 2999-12-31: later[.]\n', 'the reason says how long')
+    FROM ff_advise('batch');
 SELECT is(ff_dismiss('batch', 'never'), 'advice for public.batch is dismissed', 'dismissed again: the last one counts');
 SELECT matches(reason, '^Dismissed [-0-9]+ by [^ ]+: never[.]\n', 'with its reason') FROM ff_advise('batch');
 SELECT isnt(wal_bytes, NULL, 'and what the change saves') FROM ff_internal.dismissal;

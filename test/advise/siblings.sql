@@ -89,10 +89,18 @@ SELECT story('orders_7', 1000, 2000, 1000, 1000, '{"updated_pct": 85}');
 INSERT INTO pg_dist_shard VALUES ('orders', 102008), ('orders', 102009), ('orders', 102010), ('faraway', 102011);
 SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname ~ '^orders_';
 SELECT set_eq($$ SELECT relation::text, action FROM ff_advise() WHERE relation::text ~ '^(orders|faraway)' $$,
-	$$ VALUES ('orders', 'lower'), ('orders_7', (SELECT action FROM ff_advise('orders_7'))), ('faraway', 'wait') $$, 'a distributed table has one row, its shards none');
-SELECT is((SELECT row(a.*)::text FROM ff_advise('orders_102008') a), (SELECT row(a.*)::text FROM ff_advise('orders') a), 'advice on a shard is that on its table');
-SELECT matches((SELECT replace(reason, E'\n', ' ') FROM ff_advise('orders')), 'It is distributed; 2 shards here judged together, with 25 % to 75 % of the updates each, [0-9.]+ % to [0-9.]+ % of them HOT\. Change it on the coordinator, .*lock_timeout does not reach them', 'a distributed table: the reason has the skew between shards');
-SELECT is((SELECT ddl FROM ff_advise('orders')), (SELECT format('ALTER TABLE public.orders SET (fillfactor = %s);', recommended_fillfactor) FROM ff_advise('orders')), 'a distributed table: the statement is for the table');
+	$$ VALUES ('orders', 'lower'), ('orders_7', (SELECT action FROM ff_advise('orders_7'))), ('faraway', 'wait') $$,
+	'a distributed table has one row, its shards none');
+SELECT is((SELECT row(a.*)::text FROM ff_advise('orders_102008') a), (SELECT row(a.*)::text FROM ff_advise('orders') a),
+	'advice on a shard is that on its table');
+SELECT matches((SELECT replace(reason, E'\n', ' ') FROM ff_advise('orders')),
+	'It is distributed; 2 shards here judged together, with 25 % to 75 % of the updates each, [0-9.]+ % to '
+	'[0-9.]+ % of them HOT\. Change it on the coordinator, .*lock_timeout does not reach them',
+	'a distributed table: the reason has the skew between shards');
+SELECT is((SELECT ddl FROM ff_advise('orders')),
+	(SELECT format('ALTER TABLE public.orders SET (fillfactor = %s);', recommended_fillfactor)
+		FROM ff_advise('orders')),
+	'a distributed table: the statement is for the table');
 SELECT results_eq($$ SELECT size_bytes, updates_per_s FROM ff_advise('orders') $$,
 	$$
 		SELECT sum((v.advice).size_bytes)::bigint, sum((v.advice).updates_per_s)::real

@@ -277,11 +277,18 @@ SELECT ok(text ~ 'database:  shop of cluster 7000000000000000001 \(db.example, p
 	'its head says which server and database it is for')
 	FROM script;
 SELECT ok(text ~ E'psql -X -h ''db.example'' -d ''shop'' -f FILE', 'and how to run it there') FROM script;
-SELECT ok(text ~ E'ff_change\\(''{public,job,50001}'', ''{autovacuum_enabled=off}''', 'a change is guarded by the source''s OID and options') FROM script;
+SELECT ok(text ~ E'ff_change\\(''{public,job,50001}'', ''{autovacuum_enabled=off}''',
+	'a change is guarded by the source''s OID and options')
+	FROM script;
 SELECT ok(text ~ 'as a superuser or a member of their owner;', 'who owns the tables there is not known') FROM script;
-SELECT ok(text ~ 'a mirror sees no free disk' AND text !~ 'are free where the WAL is', 'free disk is not known') FROM script;
-SELECT is((c->>'relfilenode', m->>'method', m->'free_bytes')::text, ('60001', 'VACUUM FULL', 'null'::jsonb)::text, 'a rewrite is guarded by the source''s file, and pg_repack is not there') FROM ff_script_json('job') s, jsonb_array_elements(s->'changes') c, jsonb_array_elements(c->'rewrite'->'methods') m
- WHERE (c->'rewrite'->>'wanted')::boolean UNION ALL SELECT pass('no rewrite is wanted') FROM ff_script_json('job') s WHERE NOT (s->'changes'->0->'rewrite'->>'wanted')::boolean;
+SELECT ok(text ~ 'a mirror sees no free disk' AND text !~ 'are free where the WAL is', 'free disk is not known')
+	FROM script;
+SELECT is((c->>'relfilenode', m->>'method', m->'free_bytes')::text, ('60001', 'VACUUM FULL', 'null'::jsonb)::text,
+	'a rewrite is guarded by the source''s file, and pg_repack is not there')
+	FROM ff_script_json('job') s, jsonb_array_elements(s->'changes') c, jsonb_array_elements(c->'rewrite'->'methods') m
+ WHERE (c->'rewrite'->>'wanted')::boolean UNION ALL
+SELECT pass('no rewrite is wanted') FROM ff_script_json('job') s
+ WHERE NOT (s->'changes'->0->'rewrite'->>'wanted')::boolean;
 SELECT is(ff_internal.has_repack(), false, 'no pg_repack on the source');
 SELECT says('server', 0, '{"extensions": ["pg_repack"]}');
 SELECT is(ff_internal.has_repack(), true, 'pg_repack on the source');
@@ -329,7 +336,8 @@ SELECT is(ff_internal.still_columns('account'::regclass), NULL, 'columns with on
 SELECT says('table', 'account'::regclass, '{"still": ["balance"]}');
 SELECT is(ff_internal.still_columns('account'::regclass), '{balance}', 'columns with one value: as the source says');
 SELECT says('table', 'account'::regclass, '{"triggers": ["touch"]}');
-SELECT is((t.name, t.fired_by, t.changes)::text, '(touch,,)', 'triggers of the source are known by name') FROM ff_internal.update_triggers('account'::regclass) t;
+SELECT is((t.name, t.fired_by, t.changes)::text, '(touch,,)', 'triggers of the source are known by name')
+	FROM ff_internal.update_triggers('account'::regclass) t;
 CALL works(21, 21);
 SELECT is((holder, since, last_seen_at)::text, ('pid 4711', at - interval '1 day', at + interval '21 min')::text,
 	'a holder has a history')

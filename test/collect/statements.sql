@@ -175,8 +175,12 @@ DROP EXTENSION IF EXISTS pg_stat_statements;
 CREATE FUNCTION public.pg_stat_statements(boolean, OUT calls bigint, OUT toplevel boolean, OUT stddev_exec_time float8,
 	OUT wal_bytes numeric)
     RETURNS SETOF record LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
-SELECT is(ff_internal.collect_statements(-9), 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements', 'no pg_stat_statements: the collection says so');
-SELECT is(reason, 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements', 'no pg_stat_statements: ff_statements() says so') FROM ff.ff_statements();
+SELECT is(ff_internal.collect_statements(-9),
+	'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements',
+	'no pg_stat_statements: the collection says so');
+SELECT is(reason, 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements',
+	'no pg_stat_statements: ff_statements() says so')
+	FROM ff.ff_statements();
 DROP FUNCTION public.pg_stat_statements(boolean);
 \if :available
 \else

@@ -256,22 +256,48 @@ RESET enable_bitmapscan;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 
-SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'), '"Not %I; ""used""" {a} key t t 0', 'the index whose column is updated is named');
-SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'in [0-9]+ (s|min):', 'in SPAN:')) FROM told WHERE rel = 'unused'),
-          '|no scan in SPAN: drop it only after 7 days without one', 'never scanned, but watched only briefly: no DROP');
-SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'scans are watched since the first collection');
-SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told WHERE rel = 'seen_gone'), ARRAY['gone_i f', 'seen_i t'], 'two indexes, one column always NULL: only the other index is in the way');
-SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i'), 'gone is set, but has the same value in all rows.*nothing to do here', 'the harmless index is said to be harmless');
-SELECT ok((SELECT bool_and(won_hot_per_s = 0) AND min(won_together_per_s) = 0 AND max(won_together_per_s) = max(blocked_per_s) AND bool_and(reason ~ 'without this index alone 0 % of the updates would be HOT, without both_a, both_b together 100 %') FROM ff.ff_blockers('both_change')), 'two indexes in one way: nothing alone, all together, in the order of the rows');
-SELECT is((SELECT array_agg(index::text) FROM ff.ff_blockers('both_change')), ARRAY['both_a', 'both_b'], 'the rows stand in the order in which to drop');
-SELECT is((SELECT array_agg(format('%s %s %s %s %s %s', index, usage, blocked_per_s > 0, won_hot_per_s, won_wal_per_s > 0, ddl)) FROM ff.ff_blockers('behind') WHERE usage = 'unused'),
-          ARRAY['behind_doc unused f 0 t '], 'an index in no way of HOT that nothing scans or needs, of any kind: asked for this table, it is named');
-SELECT matches((SELECT reason || '|' || suggestion FROM ff.ff_blockers('behind') WHERE index = 'behind_doc'::regclass), '^it keeps no update from being HOT, but each that is not [(].* per second[)] writes to it[|]no scan in', 'with what it costs, and how long its scans were watched');
-SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE usage = 'unused'), 0::bigint, 'in the list of all tables, not before it was watched for 7 days');
-SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_key'), 'narrow it to (day): only the columns behind these change', 'a key column behind an unchanged one: narrow the index');
-SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_brin'), CASE WHEN :'summarizing' THEN 'nothing to do here' ELSE 'from PostgreSQL 16 on these updates are HOT' END, 'BRIN: HOT from PostgreSQL 16 on');
-SELECT is((SELECT string_agg(format('%s %s', idx, rate), ', ' ORDER BY idx) FROM told WHERE rel ~ 'item'), 'tenant1.item1_x t, tenant2.item2_x t', 'tables of one name in two schemas: the index whose column is set, in both');
-SELECT matches(reason, '[.]\s[0-9]+ MB of its [0-9]+ MB are TOAST, and each update puts 2[0-9] kB there: no fillfactor changes that',
+SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'),
+	'"Not %I; ""used""" {a} key t t 0', 'the index whose column is updated is named');
+SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'in [0-9]+ (s|min):', 'in SPAN:'))
+	FROM told WHERE rel = 'unused'),
+          '|no scan in SPAN: drop it only after 7 days without one',
+          'never scanned, but watched only briefly: no DROP');
+SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')),
+	(SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL),
+	'scans are watched since the first collection');
+SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told WHERE rel = 'seen_gone'),
+	ARRAY['gone_i f', 'seen_i t'], 'two indexes, one column always NULL: only the other index is in the way');
+SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i'),
+	'gone is set, but has the same value in all rows.*nothing to do here', 'the harmless index is said to be harmless');
+SELECT ok((SELECT bool_and(won_hot_per_s = 0) AND min(won_together_per_s) = 0
+	AND max(won_together_per_s) = max(blocked_per_s)
+	AND bool_and(reason
+		~ 'without this index alone 0 % of the updates would be HOT, without both_a, both_b together 100 %')
+	FROM ff.ff_blockers('both_change')),
+	'two indexes in one way: nothing alone, all together, in the order of the rows');
+SELECT is((SELECT array_agg(index::text) FROM ff.ff_blockers('both_change')), ARRAY['both_a', 'both_b'],
+	'the rows stand in the order in which to drop');
+SELECT is((SELECT array_agg(format('%s %s %s %s %s %s', index, usage, blocked_per_s > 0, won_hot_per_s,
+	won_wal_per_s > 0, ddl))
+	FROM ff.ff_blockers('behind') WHERE usage = 'unused'),
+          ARRAY['behind_doc unused f 0 t '],
+          'an index in no way of HOT that nothing scans or needs, of any kind: asked for this table, it is named');
+SELECT matches((SELECT reason || '|' || suggestion FROM ff.ff_blockers('behind') WHERE index = 'behind_doc'::regclass),
+	'^it keeps no update from being HOT, but each that is not [(].* per second[)] writes to it[|]no scan in',
+	'with what it costs, and how long its scans were watched');
+SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE usage = 'unused'), 0::bigint,
+	'in the list of all tables, not before it was watched for 7 days');
+SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_key'),
+	'narrow it to (day): only the columns behind these change',
+	'a key column behind an unchanged one: narrow the index');
+SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_brin'),
+	CASE WHEN :'summarizing' THEN 'nothing to do here' ELSE 'from PostgreSQL 16 on these updates are HOT' END,
+	'BRIN: HOT from PostgreSQL 16 on');
+SELECT is((SELECT string_agg(format('%s %s', idx, rate), ', ' ORDER BY idx) FROM told WHERE rel ~ 'item'),
+	'tenant1.item1_x t, tenant2.item2_x t',
+	'tables of one name in two schemas: the index whose column is set, in both');
+SELECT matches(reason,
+	'[.]\s[0-9]+ MB of its [0-9]+ MB are TOAST, and each update puts 2[0-9] kB there: no fillfactor changes that',
 	'a wide column is rewritten by each update: the reason says that most is TOAST') FROM ff.ff_advise('fat');
 SELECT unalike(reason, '%TOAST%', 'TOAST that updates leave alone is not mentioned') FROM ff.ff_advise('fat_still');
 SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ')

@@ -90,13 +90,18 @@ SELECT is((SELECT (setting, action, current_value, proposed_value, undo)::text F
 INSERT INTO ff_internal.horizon_history (kind, holder, role_name, since, last_seen_at, xids)
 SELECT 'idle in transaction', 'pid 1', 'someone; else', now() - interval '2 hours', now() - interval '1 hour', 1000;
 SELECT is((SELECT (action, proposed, ddl)::text FROM row_of('idle_in_transaction_session_timeout')),
-    '(trial,10min,"ALTER SYSTEM SET idle_in_transaction_session_timeout = ''10min''; SELECT pg_reload_conf();")', 'sessions held snapshots: a timeout, as a trial');
-SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')), '^1 session .*\(role "someone; else"\) for 60 min', 'sessions held snapshots: the evidence says who and how long');
+    '(trial,10min,"ALTER SYSTEM SET idle_in_transaction_session_timeout = ''10min''; SELECT pg_reload_conf();")',
+    'sessions held snapshots: a timeout, as a trial');
+SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')),
+    '^1 session .*\(role "someone; else"\) for 60 min', 'sessions held snapshots: the evidence says who and how long');
 SAVEPOINT short;
 UPDATE ff_internal.horizon_history SET last_seen_at = now(), since = now() - interval '83 s';
-SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(trial,1min)', 'sessions held snapshots for 83 s: a timeout that would have ended them');
+SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(trial,1min)',
+    'sessions held snapshots for 83 s: a timeout that would have ended them');
 ROLLBACK TO short;
-SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')), 'ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf();', 'sessions held snapshots: the undo is RESET');
+SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')),
+    'ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf();',
+    'sessions held snapshots: the undo is RESET');
 
 -- as if memory were a megabyte
 CREATE FUNCTION flush_row(data float8) RETURNS text
@@ -121,7 +126,10 @@ DELETE FROM ff_internal.setting_history WHERE setting = 'backend_flush_after';
 INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
 SELECT 'backend_flush_after', now() - interval '1 day', NULL, '0', '8kB'
 UNION ALL SELECT 'backend_flush_after', now() - interval '50 min', now() - interval '55 min', '256', '8kB';
-SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed: setting backend_flush_after 0 -> 2048kB, .* ff_verify\(\): hurt: statement time 1\.000 -> 1\.500 ms \(\+50 %\)', 'a setting that hurt: the reason says so');
+SELECT matches((SELECT reason FROM row_of('backend_flush_after')),
+    'Changed: setting backend_flush_after 0 -> 2048kB, .* ff_verify\(\): hurt: statement time 1\.000 -> 1\.500 '
+    'ms \(\+50 %\)',
+    'a setting that hurt: the reason says so');
 SELECT is((SELECT (action, ddl)::text FROM row_of('backend_flush_after')),
     '(change,"ALTER SYSTEM RESET backend_flush_after; SELECT pg_reload_conf();")',
     'a setting that hurt: RESET is proposed');

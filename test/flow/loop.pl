@@ -110,7 +110,8 @@ foreach my $call (qw(ff_advice ff_blocked ff_curves ff_verified))
 	my ($out, $err) = ('', '');
 	IPC::Run::run([ 'psql', '-X', '-d', $node->connstr('shop'), '-c', "SELECT * FROM $call" ], '>', \$out, '2>', \$err);
 	is(join("\n", grep { length >= 100 } split /\n/, $out), '', "$call is under 100 columns wide");
-	like($err, qr/^NOTICE:  \d changes?: about \d+ [kMG]?B less WAL [^;]* disk/m, 'the totals of the advice') if $call eq 'ff_advice';
+	like($err, qr/^NOTICE:  \d changes?: about \d+ [kMG]?B less WAL [^;]* disk/m, 'the totals of the advice')
+		if $call eq 'ff_advice';
 }
 
 # The script does what the advice says and changes nothing when it runs again.

@@ -420,7 +420,8 @@ SELECT matches((SELECT verdict || ': ' || note FROM told('slower')),
 
 -- weights set by the user: a measure with weight 0 is no loss
 SET LOCAL fillfactor_advisor.time_weight = 0;
-SELECT is((SELECT (verdict, note)::text FROM told('slower')), '(helped,"HOT share 50.0 -> 55.0 %; WAL per update 1000 -> 950 bytes (-5 %)")',
+SELECT is((SELECT (verdict, note)::text FROM told('slower')),
+    '(helped,"HOT share 50.0 -> 55.0 %; WAL per update 1000 -> 950 bytes (-5 %)")',
     'weights: time does not count');
 SELECT is((SELECT verdict FROM told('slower', 'statement time')), NULL, 'weights: time without weight has no verdict');
 SET LOCAL fillfactor_advisor.time_weight = 0.01;
