@@ -283,13 +283,13 @@ Errors: 42P01 unknown OID, 42809 not a table.';
 CREATE FUNCTION ff_internal.blocked()
 RETURNS TABLE (relation regclass, index regclass, columns text, blocked text, scans bigint, what_to_do text)
 LANGUAGE sql STABLE ROWS 100
-AS $$
+BEGIN ATOMIC
     SELECT ff_internal.check_role('reader');
     SELECT b.relation, b.index, array_to_string(b.columns, ', '), ff_internal.rate_words(b.blocked_per_s), b.scans,
            concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
                                                         b.suggestion), 34), b.ddl)
-      FROM @extschema@.ff_blockers() b
-$$;
+      FROM @extschema@.ff_blockers() b;
+END;
 
 CREATE VIEW @extschema@.ff_blocked AS SELECT * FROM ff_internal.blocked();
 COMMENT ON VIEW @extschema@.ff_blocked IS

@@ -177,7 +177,7 @@ Errors: 42P01 unknown OID, 42809 not a table.';
 CREATE FUNCTION ff_internal.verdicts()
 RETURNS TABLE (relation regclass, changed text, change text, verdict text, result text)
 LANGUAGE sql STABLE ROWS 100
-AS $$
+BEGIN ATOMIC
     SELECT ff_internal.check_role('reader');
     SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'), regexp_replace(v.change, '^fillfactor ', ''),
            max(v.verdict) FILTER (WHERE v.measure = 'overall'),
@@ -190,8 +190,8 @@ AS $$
                'undo: ' || max(v.undo))
       FROM @extschema@.ff_verify() v
      GROUP BY v.relation, v.changed_at, v.change
-     ORDER BY v.changed_at DESC, v.relation, v.change
-$$;
+     ORDER BY v.changed_at DESC, v.relation, v.change;
+END;
 
 CREATE VIEW @extschema@.ff_verified AS SELECT * FROM ff_internal.verdicts();
 COMMENT ON VIEW @extschema@.ff_verified IS
