@@ -12,8 +12,8 @@
 -- everybody may call, are read as JSON, or by query_to_xml(), which runs the text of a query.
 --
 -- asked: what the mirror knows. shapes, counters: the digest of each bucket of tables (OID modulo 1,024) as last sent;
--- only those that differ are sent. statements: the most to follow; texts: those known. since: the last observation, by
--- this server's clock.
+-- only those that differ are sent. most: of how many tables, about; the others are counted in left. statements: the
+-- most to follow; texts: those known. since: the last observation, by this server's clock.
 \set QUIET on
 \set ON_ERROR_STOP on
 BEGIN TRANSACTION READ ONLY;
@@ -23,7 +23,7 @@ SET LOCAL statement_timeout = '1min';
 SET LOCAL jit = off;
 WITH asked AS MATERIALIZED (
     SELECT a.asked, (a.asked->>'since')::timestamptz AS since, a.asked->>'sizes' IS NULL AS sizes,
-           coalesce((a.asked->>'statements')::int, 1000) AS statements
+           coalesce((a.asked->>'statements')::int, 1000) AS statements, (a.asked->>'most')::int AS most
       FROM (SELECT '{}'::jsonb AS asked) a
 ), here AS MATERIALIZED (
     SELECT d.oid, d.datname, to_jsonb(s) AS stats,
@@ -58,21 +58,22 @@ WITH asked AS MATERIALIZED (
       JOIN pg_am a ON a.oid = c.relam
 ), part AS (
     -- a change of a catalog's row gives it another xmin, so that sums of these tell each change
-    SELECT r.bucket, hashtextextended(concat_ws(',', r.changed, r.nspname), r.oid::bigint) AS digest FROM relation r
+    SELECT r.bucket, hashtextextended(concat_ws(',', r.changed, r.nspname), r.oid::bigint) AS digest, 1 AS tables
+      FROM relation r
     UNION ALL
-    SELECT r.bucket, a.changed FROM relation r CROSS JOIN LATERAL (
+    SELECT r.bucket, a.changed, 0 FROM relation r CROSS JOIN LATERAL (
            SELECT sum(a.xmin::text::bigint * (a.attnum + 3)) AS changed
              FROM pg_attribute a WHERE a.attrelid = r.oid AND a.attnum > 0 OFFSET 0) a
     UNION ALL
-    SELECT i.bucket, hashtextextended(concat_ws(',', i.changed, i.named), i.indexrelid::bigint) FROM indexed i
+    SELECT i.bucket, hashtextextended(concat_ws(',', i.changed, i.named), i.indexrelid::bigint), 0 FROM indexed i
     UNION ALL
-    SELECT r.bucket, hashtextextended(concat_ws(',', i.inhparent, i.xmin), r.oid::bigint)
+    SELECT r.bucket, hashtextextended(concat_ws(',', i.inhparent, i.xmin), r.oid::bigint), 0
       FROM relation r JOIN pg_inherits i ON i.inhrelid = r.oid
     UNION ALL
-    SELECT r.bucket, hashtextextended(concat_ws(',', t.oid, t.xmin), r.oid::bigint)
+    SELECT r.bucket, hashtextextended(concat_ws(',', t.oid, t.xmin), r.oid::bigint), 0
       FROM relation r JOIN pg_trigger t ON t.tgrelid = r.oid
 ), shape AS MATERIALIZED (
-    SELECT p.bucket, concat_ws(' ', sum(p.digest), h.oid, h.identifier) AS digest
+    SELECT p.bucket, concat_ws(' ', sum(p.digest), h.oid, h.identifier) AS digest, sum(p.tables) AS tables
       FROM part p, here h GROUP BY p.bucket, h.oid, h.identifier
 ), counted AS MATERIALIZED (
     SELECT r.oid, r.bucket, pg_stat_get_tuples_inserted(r.oid) AS inserted,
@@ -89,16 +90,25 @@ WITH asked AS MATERIALIZED (
 ), counter AS MATERIALIZED (
     SELECT c.bucket, concat_ws(' ', sum(hashtextextended(c::text, 0)), h.oid, h.identifier) AS digest
       FROM counted c, here h GROUP BY c.bucket, h.oid, h.identifier
+), changed_shape AS MATERIALIZED (
+    -- beginning with other buckets each minute, so that none waits forever
+    SELECT c.*, sum(c.tables) OVER (ORDER BY (c.bucket + extract(epoch FROM now())::bigint / 60) % 1024) - c.tables
+                AS before
+      FROM (SELECT coalesce(s.bucket, k.key::bigint) AS bucket, s.digest, coalesce(s.tables, 0) AS tables
+              FROM shape s
+              FULL JOIN (SELECT k.* FROM asked a, jsonb_each_text(a.asked->'shapes') k) k ON k.key::bigint = s.bucket
+             WHERE s.digest IS DISTINCT FROM k.value) c
 ), sent_shape AS MATERIALIZED (
-    SELECT coalesce(s.bucket, k.key::bigint) AS bucket, s.digest
-      FROM shape s
-      FULL JOIN (SELECT k.* FROM asked a, jsonb_each_text(a.asked->'shapes') k) k ON k.key::bigint = s.bucket
-     WHERE s.digest IS DISTINCT FROM k.value
+    SELECT c.bucket, c.digest, c.tables FROM changed_shape c, asked a WHERE coalesce(c.before < a.most, true)
 ), sent_counter AS MATERIALIZED (
     SELECT coalesce(s.bucket, k.key::bigint) AS bucket, s.digest
       FROM counter s
       FULL JOIN (SELECT k.* FROM asked a, jsonb_each_text(a.asked->'counters') k) k ON k.key::bigint = s.bucket
+     CROSS JOIN asked a
      WHERE s.digest IS DISTINCT FROM k.value
+       -- not of tables that are not made yet
+       AND (a.most IS NULL OR a.asked->'shapes' ? coalesce(s.bucket::text, k.key)
+            OR s.bucket IN (SELECT t.bucket FROM sent_shape t))
 ), measured AS MATERIALIZED (
     SELECT b.bucket FROM sent_shape b UNION SELECT b.bucket FROM sent_counter b
 ), types AS MATERIALIZED (
@@ -319,6 +329,8 @@ SELECT jsonb_build_object('format', 1,
         'denied', (SELECT coalesce(jsonb_agg(to_jsonb(d)), '[]') FROM denied d)),
     'shapes', (SELECT coalesce(jsonb_object_agg(s.bucket, s.digest), '{}') FROM sent_shape s),
     'counters', (SELECT coalesce(jsonb_object_agg(s.bucket, s.digest), '{}') FROM sent_counter s),
+    'left', (SELECT coalesce(sum(c.tables), 0) FROM changed_shape c) - (SELECT coalesce(sum(t.tables), 0)
+                                                                        FROM sent_shape t),
     'tables', (SELECT coalesce(jsonb_agg(t.said), '[]') FROM tables t),
     'indexes', (SELECT coalesce(jsonb_agg(i.said), '[]') FROM indexes i),
     'statements', coalesce(

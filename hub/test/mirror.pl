@@ -13,7 +13,8 @@ Mirrored::start();
 sub workload
 {
 	my ($what) = @_;
-	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ($Mirrored::source->host, $Mirrored::source->port, 'shop', there('SELECT current_user'));
+	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ($Mirrored::source->host, $Mirrored::source->port, 'shop',
+		there('SELECT current_user'));
 	system("$FindBin::Bin/../../test/loop/workload", $what) == 0 or die "workload $what failed";
 	return;
 }
@@ -22,7 +23,8 @@ sub workload
 sub jobs
 {
 	my ($times) = @_;
-	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ($Mirrored::source->host, $Mirrored::source->port, 'shop', there('SELECT current_user'));
+	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ($Mirrored::source->host, $Mirrored::source->port, 'shop',
+		there('SELECT current_user'));
 	foreach (1 .. $times)
 	{
 		system_or_bail('pgbench', '-n', '-c', 1, '-t', 20, '-f', "$FindBin::Bin/../../test/loop/jobs.sql");
@@ -33,18 +35,31 @@ sub jobs
 
 like(error(q(SELECT ff_mirror('nowhere'))), qr/^ERROR:  server nowhere does not exist/, 'a mirror needs a server');
 workload('setup');
-like(value(q(SELECT ff_mirror('source'))), qr/^mirror of database shop on \S+, PostgreSQL \d+, read at [^:]+:\d\d:[^:]+: 8 tables, 8 indexes$/m, 'a mirror says what it found');
-is(value(q(SELECT string_agg(format('%s %s', c.oid::regclass, c.reloptions), ', ' ORDER BY c.relname) FROM pg_class c WHERE c.relnamespace = 'shop'::regnamespace AND c.relkind = 'r')),
-	'shop.countries , shop.jobs , shop.log {fillfactor=70}, shop.orders ', 'tables have the names and options of the source');
+like(value(q(SELECT ff_mirror('source'))),
+	qr/^mirror of database shop on \S+, PostgreSQL \d+, read at [^:]+:\d\d:[^:]+: 8 tables, 8 indexes$/m,
+	'a mirror says what it found');
+is(value(q(SELECT string_agg(format('%s %s', c.oid::regclass, c.reloptions), ', ' ORDER BY c.relname)
+	FROM pg_class c WHERE c.relnamespace = 'shop'::regnamespace AND c.relkind = 'r')),
+	'shop.countries , shop.jobs , shop.log {fillfactor=70}, shop.orders ',
+	'tables have the names and options of the source');
 is(value('SELECT count(*) FROM pgbench_accounts'), '0', 'they are empty');
-like(error('INSERT INTO shop.log (line) VALUES (1)'), qr/violates check constraint "mirror_holds_no_rows"/, 'they stay empty');
-is(there(q(SELECT count(*) FROM pg_extension WHERE extname ~ '^fillfactor_advisor') . q(; SELECT count(*) FROM pg_namespace WHERE nspname ~ '^ff_')), "0\n0", 'nothing is installed on the source');
-like(value('SELECT unnest(denied) FROM (SELECT ARRAY(SELECT d::text FROM ff_internal.observed o, jsonb_array_elements(o.said->\'denied\') d WHERE o.kind = \'server\')) x(denied)'),
+like(error('SELECT * FROM ff_advice'), qr/^NOTICE:  mirror of shop on /, 'ff_advice says whose tables it speaks of');
+like(error('INSERT INTO shop.log (line) VALUES (1)'), qr/violates check constraint "mirror_holds_no_rows"/,
+	'they stay empty');
+is(there(q(SELECT count(*) FROM pg_extension WHERE extname ~ '^fillfactor_advisor')
+	. q(; SELECT count(*) FROM pg_namespace WHERE nspname ~ '^ff_')),
+	"0\n0", 'nothing is installed on the source');
+like(value(
+	'SELECT unnest(denied) FROM (SELECT ARRAY(SELECT d::text FROM ff_internal.observed o, ' .
+	'jsonb_array_elements(o.said->\'denied\') d WHERE o.kind = \'server\')) x(denied)'),
 	qr/widths of columns.*GRANT SELECT ON the table TO monitor/, 'what the role may not read is known, with the GRANT');
-like(value(q(SELECT said->>'reason' FROM ff_internal.observed WHERE kind = 'statements')), qr/^permission denied: GRANT USAGE ON SCHEMA ext TO monitor$/, 'that statements cannot be read is known, with the GRANT');
+like(value(q(SELECT said->>'reason' FROM ff_internal.observed WHERE kind = 'statements')),
+	qr/^permission denied: GRANT USAGE ON SCHEMA ext TO monitor$/,
+	'that statements cannot be read is known, with the GRANT');
 there('GRANT USAGE ON SCHEMA ext TO monitor');
 collect();
-is(value(q(SELECT said->>'reason' FROM ff_internal.observed WHERE kind = 'statements')), '', 'statements are read, in whatever schema they are');
+is(value(q(SELECT said->>'reason' FROM ff_internal.observed WHERE kind = 'statements')), '',
+	'statements are read, in whatever schema they are');
 workload('lap');
 collect();
 workload('lap');
@@ -53,15 +68,23 @@ collect();
 jobs(4);
 
 # As though watched for a day, as in the test of the loop.
-value(q(UPDATE ff_internal.collection SET began_at = began_at - interval '1 day' WHERE began_at <= (SELECT min(began_at) FROM ff_internal.counter_interval);
-	UPDATE ff_internal.statement_history h SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.statement_history o WHERE o.ended_at < h.ended_at)));
-value(q(UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day' WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)));
+value(q(UPDATE ff_internal.collection SET began_at = began_at - interval '1 day'
+	WHERE began_at <= (SELECT min(began_at) FROM ff_internal.counter_interval);
+	UPDATE ff_internal.statement_history h SET began_at = began_at - interval '1 day'
+		WHERE NOT EXISTS (SELECT FROM ff_internal.statement_history o WHERE o.ended_at < h.ended_at)));
+value(q(UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
+	WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o
+		WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)));
 
-is(value(q(SELECT sum(i.updated) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs')), there(q(SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'jobs')), 'counters are those of the source');
+is(value(q(SELECT sum(i.updated) FROM ff_internal.counter_interval i
+	JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs')),
+	there(q(SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'jobs')), 'counters are those of the source');
 my %advice;
 foreach my $table (qw(shop.jobs shop.orders shop.log shop.countries pgbench_accounts))
 {
-	my $row = value("SELECT concat_ws('|', a.action, a.cause, a.recommended_fillfactor, round(a.confidence::numeric, 2), a.reason) FROM ff_advise('$table') a");
+	my $row = value("SELECT concat_ws('|', a.action, a.cause, a.recommended_fillfactor, round(a.confidence::numeric, 2),
+		a.reason)
+		FROM ff_advise('$table') a");
 	@{ $advice{ $table =~ s/.*\.//r } }{qw(action cause step confidence reason)} = split /\|/, $row;
 	note "$table: $row";
 }
@@ -77,14 +100,20 @@ is($advice{countries}{cause}, 'few_updates', 'countries: few updates');
 # The script runs on the source, and only there.
 my $script = value(q(SELECT * FROM ff_script('shop.jobs')));
 like($script, qr/shop/, 'the script names the database');
-my ($status, $out, $err) = $Mirrored::source->psql('shop', $script, extra_params => [ '-v', 'ON_ERROR_STOP=1', '-v', 'provisional=on' ]);
+my ($status, $out, $err) = $Mirrored::source->psql('shop', $script,
+	extra_params => [ '-v', 'ON_ERROR_STOP=1', '-v', 'provisional=on' ]);
 is($status, 0, 'the script runs on the source') or diag $err, $script;
-is(there(q(SELECT reloptions FROM pg_class WHERE oid = 'shop.jobs'::regclass)), "{fillfactor=$advice{jobs}{step}}", 'fillfactor is set there') or diag "$out\n$err";
+is(there(q(SELECT reloptions FROM pg_class WHERE oid = 'shop.jobs'::regclass)), "{fillfactor=$advice{jobs}{step}}",
+	'fillfactor is set there')
+	or diag "$out\n$err";
 there('VACUUM FULL shop.jobs');
 collect();
-is(value(q(SELECT reloptions FROM pg_class WHERE oid = 'shop.jobs'::regclass)), "{fillfactor=$advice{jobs}{step}}", 'the mirror has it, too');
+is(value(q(SELECT reloptions FROM pg_class WHERE oid = 'shop.jobs'::regclass)), "{fillfactor=$advice{jobs}{step}}",
+	'the mirror has it, too');
 jobs(6);
-is(value(q(SELECT string_agg(DISTINCT verdict, ', ') FROM ff_verify('shop.jobs') WHERE change ~ 'fillfactor' AND measure = 'overall')), 'helped', 'ff_verify() says that it helped')
+is(value(q(SELECT string_agg(DISTINCT verdict, ', ') FROM ff_verify('shop.jobs')
+	WHERE change ~ 'fillfactor' AND measure = 'overall')),
+	'helped', 'ff_verify() says that it helped')
   or diag value('SELECT * FROM ff_verify()');
 $Mirrored::mirror->stop;
 $Mirrored::source->stop;

@@ -1,5 +1,5 @@
-# What happens to the source of a mirror: its tables change, its statistics are reset, it restarts, crashes, is copied, or
-# denies what it allowed.
+# What happens to the source of a mirror: its tables change, its statistics are reset, it restarts, crashes, is
+# copied, or denies what it allowed.
 use strict;
 use warnings;
 use FindBin;
@@ -10,8 +10,12 @@ use Test::More;
 
 Mirrored::start();
 my ($source, $mirror) = ($Mirrored::source, $Mirrored::mirror);
-there(q(CREATE SCHEMA shop; CREATE TABLE shop.orders (id int PRIMARY KEY, status int, note text); CREATE TABLE shop.countries (code text PRIMARY KEY);
-	CREATE TABLE shop.log (line text); CREATE TABLE shop.jobs (id int PRIMARY KEY, status int); CREATE TABLE pgbench_tellers (tid int PRIMARY KEY);
+there(q(CREATE SCHEMA shop;
+	CREATE TABLE shop.orders (id int PRIMARY KEY, status int, note text);
+	CREATE TABLE shop.countries (code text PRIMARY KEY);
+	CREATE TABLE shop.log (line text);
+	CREATE TABLE shop.jobs (id int PRIMARY KEY, status int);
+	CREATE TABLE pgbench_tellers (tid int PRIMARY KEY);
 	CREATE TABLE pgbench_branches (bid int PRIMARY KEY); CREATE TABLE pgbench_history (tid int);
 	INSERT INTO shop.jobs SELECT g, 0 FROM generate_series(1, 1000) g; UPDATE shop.jobs SET status = 1));
 value(q(SELECT ff_mirror('source')));
@@ -20,37 +24,75 @@ collect();
 is(names('mirror'), names('source'), 'the tables of the mirror are those of the source');
 my $rel_id = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname = 'orders' AND closed_at IS NULL));
 
-there(q(ALTER TABLE shop.orders RENAME TO "orders; DROP TABLE log"; ALTER TABLE shop."orders; DROP TABLE log" RENAME note TO "no""te";
+there(q(ALTER TABLE shop.orders RENAME TO "orders; DROP TABLE log";
+	ALTER TABLE shop."orders; DROP TABLE log" RENAME note TO "no""te";
 	ALTER TABLE shop."orders; DROP TABLE log" ADD COLUMN doubled int GENERATED ALWAYS AS (status * 2) STORED;
 	CREATE SCHEMA elsewhere; ALTER TABLE shop.countries SET SCHEMA elsewhere; DROP TABLE pgbench_history;
-	BEGIN; ALTER TABLE pgbench_tellers RENAME TO spare; ALTER TABLE pgbench_branches RENAME TO pgbench_tellers; ALTER TABLE spare RENAME TO pgbench_branches; COMMIT;
+	BEGIN;
+	ALTER TABLE pgbench_tellers RENAME TO spare;
+	ALTER TABLE pgbench_branches RENAME TO pgbench_tellers;
+	ALTER TABLE spare RENAME TO pgbench_branches;
+	COMMIT;
 	DROP TABLE shop.log; CREATE TABLE shop.log (text text)));
 collect();
-is(names('mirror'), names('source'), 'renamed, moved, dropped, re-created tables and tables that swapped their names are followed');
-is(definition(\&value, 'shop."orders; DROP TABLE log"'), definition(\&there, 'shop."orders; DROP TABLE log"'), 'so are columns');
-is(value(q(SELECT rel_id FROM ff_internal.relation WHERE relname ~ '^orders' AND closed_at IS NULL)), $rel_id, 'a renamed table keeps its history');
-is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname = 'log' AND closed_at IS NULL AND opened_at > (SELECT max(o.closed_at) FROM ff_internal.relation o WHERE o.relname = 'log') - interval '1 s')), '1', 'a re-created one does not get that of the old one');
+is(names('mirror'), names('source'),
+	'renamed, moved, dropped, re-created tables and tables that swapped their names are followed');
+is(definition(\&value, 'shop."orders; DROP TABLE log"'), definition(\&there, 'shop."orders; DROP TABLE log"'),
+	'so are columns');
+is(value(q(SELECT rel_id FROM ff_internal.relation WHERE relname ~ '^orders' AND closed_at IS NULL)), $rel_id,
+	'a renamed table keeps its history');
+is(value(q(SELECT count(*) FROM ff_internal.relation
+	WHERE relname = 'log' AND closed_at IS NULL
+		AND opened_at > (SELECT max(o.closed_at) FROM ff_internal.relation o
+			WHERE o.relname = 'log') - interval '1 s')),
+	'1', 'a re-created one does not get that of the old one');
 is(unread(), '[]', 'all could be made');
 
 there(q(CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN amount AS numeric; CREATE TYPE pair AS (a int, b int);
-	CREATE TABLE typed (m mood, a amount, p pair, ps pair[], i inet, q point, j jsonb, t tsvector, x xml, "from" int, n name);
-	CREATE INDEX ON typed (m); CREATE INDEX ON typed (p); CREATE INDEX ON typed USING gist (q); CREATE INDEX ON typed USING gin (j); CREATE INDEX typed_expression ON typed (upper(n), (a + "from")) WHERE m = 'good';
+	CREATE TABLE typed (m mood, a amount, p pair, ps pair[], i inet, q point, j jsonb, t tsvector, x xml, "from" int,
+		n name);
+	CREATE INDEX ON typed (m);
+	CREATE INDEX ON typed (p);
+	CREATE INDEX ON typed USING gist (q);
+	CREATE INDEX ON typed USING gin (j);
+	CREATE INDEX typed_expression ON typed (upper(n), (a + "from")) WHERE m = 'good';
 	CREATE INDEX ON typed ((typed.*)); CREATE INDEX ON typed USING brin (i) ; CREATE INDEX ON typed USING hash (ps);
-	CREATE TABLE part (k int, v text, w int) PARTITION BY RANGE (k); CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (1) TO (10); CREATE TABLE part_2 PARTITION OF part DEFAULT PARTITION BY HASH (v);
+	CREATE TABLE part (k int, v text, w int) PARTITION BY RANGE (k);
+	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (1) TO (10);
+	CREATE TABLE part_2 PARTITION OF part DEFAULT PARTITION BY HASH (v);
 	CREATE TABLE part_2_1 PARTITION OF part_2 FOR VALUES WITH (MODULUS 1, REMAINDER 0); CREATE INDEX ON part (w);
 	CREATE TABLE parent (id int PRIMARY KEY); CREATE TABLE child (more text) INHERITS (parent);
-	CREATE MATERIALIZED VIEW seen AS SELECT * FROM typed; CREATE INDEX ON seen ("from"); CREATE UNLOGGED TABLE quick (id int)));
+	CREATE MATERIALIZED VIEW seen AS SELECT * FROM typed;
+	CREATE INDEX ON seen ("from");
+	CREATE UNLOGGED TABLE quick (id int)));
 collect();
 is(names('mirror'), names('source'), 'partitions, children, materialized and unlogged tables are made');
 is(unread(), '[]', 'and all indexes');
-is(definition(\&value, 'typed'), 'a numeric, from integer, i inet, j jsonb, m text, n name, p text, ps text, q point, t tsvector, x xml', 'a type that is not here is text');
-my $family = q(SELECT string_agg(i.inhparent::regclass || ' ' || i.inhrelid::regclass, ', ' ORDER BY i.inhrelid::regclass::text) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE c.relkind IN ('r', 'p'));
+is(definition(\&value, 'typed'),
+	'a numeric, from integer, i inet, j jsonb, m text, n name, p text, ps text, q point, t tsvector, x xml',
+	'a type that is not here is text');
+my $family = q(SELECT string_agg(i.inhparent::regclass || ' ' || i.inhrelid::regclass, ', '
+	ORDER BY i.inhrelid::regclass::text)
+	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+	WHERE c.relkind IN ('r', 'p'));
 is(value($family), there($family), 'partitions and children are those of the source');
-is(value(q(SELECT string_agg(k.column_name, ', ') FROM ff_internal.index_columns('typed_expression'::regclass) k)), 'm, a, from, n', 'an index of expressions depends on the same columns');
-is(value(q(SELECT said->>'definition' FROM ff_internal.observed WHERE kind = 'index' AND id = 'typed_expression'::regclass)), there(q(SET search_path = ''; SELECT pg_get_indexdef('public.typed_expression'::regclass))), 'and shows the definition of the source');
+is(value(q(SELECT string_agg(k.column_name, ', ') FROM ff_internal.index_columns('typed_expression'::regclass) k)),
+	'm, a, from, n', 'an index of expressions depends on the same columns');
+is(value(q(SELECT said->>'definition' FROM ff_internal.observed
+	WHERE kind = 'index' AND id = 'typed_expression'::regclass)),
+	there(q(SET search_path = ''; SELECT pg_get_indexdef('public.typed_expression'::regclass))),
+	'and shows the definition of the source');
 
-there(q(ALTER TABLE part DETACH PARTITION part_1; ALTER TABLE part ADD COLUMN u uuid; ALTER TABLE part RENAME v TO value;
-	ALTER TABLE child NO INHERIT parent; ALTER TABLE parent ALTER id TYPE bigint; DROP INDEX typed_expression; ALTER INDEX typed_m_idx RENAME TO typed_p_new; DROP TABLE part_2_1; ALTER TABLE quick SET LOGGED; ALTER TABLE quick SET (fillfactor = 55, autovacuum_enabled = off)));
+there(q(ALTER TABLE part DETACH PARTITION part_1;
+	ALTER TABLE part ADD COLUMN u uuid;
+	ALTER TABLE part RENAME v TO value;
+	ALTER TABLE child NO INHERIT parent;
+	ALTER TABLE parent ALTER id TYPE bigint;
+	DROP INDEX typed_expression;
+	ALTER INDEX typed_m_idx RENAME TO typed_p_new;
+	DROP TABLE part_2_1;
+	ALTER TABLE quick SET LOGGED;
+	ALTER TABLE quick SET (fillfactor = 55, autovacuum_enabled = off)));
 collect();
 there('ALTER TABLE quick RESET (autovacuum_enabled); ALTER TABLE quick DROP COLUMN id');
 collect();
@@ -60,16 +102,34 @@ foreach my $table (qw(part part_1 part_2 parent child))
 {
 	is(definition(\&value, $table), definition(\&there, $table), "the columns of $table are followed");
 }
-is(value(q(SELECT c.reloptions || c.relpersistence::text FROM pg_class c WHERE c.oid = 'quick'::regclass)), '{fillfactor=55,p}', 'options and persistence are followed');
-is(value(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'typed'::regclass)), there(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'typed'::regclass)), 'indexes are followed');
+is(value(q(SELECT c.reloptions || c.relpersistence::text FROM pg_class c WHERE c.oid = 'quick'::regclass)),
+	'{fillfactor=55,p}', 'options and persistence are followed');
+is(value(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i
+	JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'typed'::regclass)),
+	there(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i
+		JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'typed'::regclass)),
+	'indexes are followed');
 is(unread(), '[]', 'nothing is left out');
 
 # only what changed travels
 value('CALL ff_collect()');
-my $idle = value(q(SELECT length(ff_hub.ask('source', replace(ff_hub.observation(), '''{}''::jsonb AS asked', quote_literal(ff_hub.known()) || '::jsonb AS asked')))));
+my $idle = value(q(SELECT length(ff_hub.ask('source',
+	replace(ff_hub.observation(), '''{}''::jsonb AS asked', quote_literal(ff_hub.known()) || '::jsonb AS asked')))));
 my $whole = value(q(SELECT length(ff_hub.ask('source', ff_hub.observation()))));
 cmp_ok($idle, '<', $whole, "an idle source sends $idle bytes, of everything $whole");
-is(value(q(SELECT (ff_hub.ask('source', replace(ff_hub.observation(), '''{}''::jsonb AS asked', quote_literal(ff_hub.known()) || '::jsonb AS asked'))::jsonb)->>'tables')), '[]', 'tables that did not change are not sent');
+is(value(q(SELECT (ff_hub.ask('source',
+	replace(ff_hub.observation(), '''{}''::jsonb AS asked',
+		quote_literal(ff_hub.known()) || '::jsonb AS asked'))::jsonb)->>'tables')),
+	'[]', 'tables that did not change are not sent');
+
+# of many new tables, as many are sent as can be made at a time
+is(value(q(SELECT jsonb_array_length(a.said->'tables') < a.tables AND jsonb_array_length(a.said->'tables') + (a.said->>'left')::int = a.tables
+	FROM (SELECT ff_hub.ask('source', replace(ff_hub.observation(), '''{}''::jsonb AS asked', '''{"most": 2}''::jsonb AS asked'))::jsonb AS said, (SELECT count(*) FROM ff_hub.mirrored WHERE table_oid IS NULL) AS tables) a)), 't', 'the others are counted');
+
+# somebody drops a table of the mirror
+value('DROP TABLE shop.jobs');
+collect();
+is(names('mirror'), names('source'), 'a table that was dropped here is made again');
 
 # a table is locked exclusively
 my $locker = $source->background_psql('shop');
@@ -77,7 +137,8 @@ $locker->query_safe('BEGIN; LOCK shop.jobs; SELECT pg_current_xact_id()');
 there('INSERT INTO shop.log VALUES (1)');
 value('CALL ff_collect()');
 is(unread(), '[]', 'a locked table stops nothing');
-is(value(q(SELECT string_agg(kind || ' ' || coalesce(doing, '-'), ', ') FROM ff_internal.horizon_holders())), 'idle in transaction SELECT', 'what holds back pruning is known');
+is(value(q(SELECT string_agg(kind || ' ' || coalesce(doing, '-'), ', ') FROM ff_internal.horizon_holders())),
+	'idle in transaction SELECT', 'what holds back pruning is known');
 $locker->query_safe('ROLLBACK');
 $locker->quit;
 
@@ -106,13 +167,17 @@ $source->safe_psql('postgres', 'ALTER DATABASE shop RENAME TO old');
 $source->safe_psql('postgres', 'CREATE DATABASE shop TEMPLATE old');
 collect();
 is(names('mirror'), names('source'), 'a copy behind the same name has the same tables');
-is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^orders' AND closed_at IS NULL AND rel_id = ) . $rel_id), '1', 'which keep their history');
+is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^orders' AND closed_at IS NULL AND rel_id = )
+	. $rel_id),
+	'1', 'which keep their history');
 $source->safe_psql('postgres', 'DROP DATABASE old');
 
 # fewer rights
 there(q(REVOKE pg_monitor FROM monitor; REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC));
 collect();
-like(value(q(SELECT said->>'denied' FROM ff_internal.observed WHERE kind = 'server')), qr/GRANT pg_monitor TO monitor.*GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system/, 'what is denied is known, with the GRANT');
+like(value(q(SELECT said->>'denied' FROM ff_internal.observed WHERE kind = 'server')),
+	qr/GRANT pg_monitor TO monitor.*GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system/,
+	'what is denied is known, with the GRANT');
 is(names('mirror'), names('source'), 'the rest is read');
 $mirror->stop;
 $source->stop;

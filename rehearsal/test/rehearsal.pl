@@ -301,7 +301,7 @@ sub confidence { return value("SELECT confidence FROM ff_advise($of)"); }
 my $before = confidence();
 is(stored($line), "stored: 50 instead of 100: $verdict; saves WAL", 'the result is stored');
 my $hot = qr/(?:9[5-9]\.\d|100\.0) % \(predicted [\d.]+\)/;
-my $says = qr/Rehearsed at 50: HOT $hot, WAL per update \d+ % and size 1\d\d % of those at 100; [a-z ]+; saves WAL\. /;
+my $says = qr/Rehearsed at 50: HOT $hot, WAL per update \d+ % and size 1\d\d % of those at 100;\s[a-z ]+;\ssaves WAL\.\s/;
 like(value("SELECT reason FROM ff_advise($of)"), $says, 'the reason reports the rehearsal');
 like(value('SELECT ff_report()'), $says, 'the report shows the rehearsal');
 $result->{measured_at} += 1;

@@ -184,6 +184,18 @@ $$;
 -- ---------------------------------------------------------------------------
 -- Advice
 -- ---------------------------------------------------------------------------
+-- The confidence as a product, with the factors that are not always 1; NULL: nothing is known.
+CREATE FUNCTION ff_internal.confidence_words(d ff_internal.decision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
+           to_char(d.confidence, '"Confidence "FM0.09'), to_char(d.of_updates, '" = enough seen "FM0.09'),
+           to_char(d.of_time, '" x long enough "FM0.09'),
+           to_char(nullif(d.of_counters, 1), '" x counters lost "FM0.09'),
+           to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
+           CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
+           to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
+           CASE WHEN d.wants_model THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;
+
 -- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. pooled: a distributed
 -- table replaces its shards. Changes come first: by the WAL that they save, then CPU time, then disk.
 CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, pooled boolean DEFAULT true)
@@ -209,11 +221,11 @@ AS $$
                 m.wal_bytes, m.seconds, make_interval(secs => e.window_s),
                 d.cause NOT IN ('not_examined', 'too_wide')
                     AND coalesce(e.window_s < ff_internal.threshold('FULL_DAY'), true),
-                concat(k.words, rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.',
-                       ' Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
-                           || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes)
-                           || ' of WAL.',
-                       ' ' || v.shards, ' ' || l.lacks), g.ddl)::ff_internal.advice,
+                concat_ws(E'\n', ff_internal.lines(concat_ws(' ', k.words,
+                    concat(rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.'),
+                    'Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
+                        || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
+                    v.shards, l.lacks)), ff_internal.confidence_words(d)), g.ddl)::ff_internal.advice,
            CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, v.evidence, v.fit,
            v.decision, v.shards
       FROM ff_internal.pooled_decisions(relation, pooled) v
@@ -224,7 +236,8 @@ AS $$
       LEFT JOIN LATERAL (SELECT s.* FROM unnest((v.fit).steps) s WHERE s.fillfactor = d.current_step) o ON true
      CROSS JOIN LATERAL ff_internal.words(v.evidence, v.fit, v.decision) t
      CROSS JOIN LATERAL (SELECT c.changes, c.changes AND coalesce(n.needs_rewrite, true) AS needs_rewrite,
-                                CASE WHEN d.action = 'wait' THEN (SELECT ff_internal.next_collection()) END AS next
+                                CASE WHEN d.action = 'wait' AND e.rel_id IS NOT NULL
+                                     THEN (SELECT ff_internal.next_collection()) END AS next
                            FROM (SELECT d.action IN ('lower', 'raise')) c(changes)) x
      CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM ff_internal.updates_per_s(v.evidence) s(n)) u(per_s, per_day)
      CROSS JOIN LATERAL (SELECT coalesce(o.rows_per_page, ff_internal.rows_per_page(e.fillfactor, d.row_width))) r(fits)
@@ -236,7 +249,8 @@ AS $$
                   ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor]) AS ddl
             WHERE x.changes OFFSET 0) b ON true
      CROSS JOIN LATERAL (
-           SELECT CASE WHEN x.changes THEN ff_internal.dismissed(e.rel_id, d.recommended_fillfactor, b.wal_bytes) END)
+           SELECT CASE WHEN x.changes THEN ff_internal.dismissed(e.rel_id, d.recommended_fillfactor, b.wal_bytes,
+                      ff_internal.wal_saved(b.wal_bytes, u.per_s, e.window_s)) END)
            k(words)
      CROSS JOIN LATERAL (SELECT x.changes AND k.words IS NULL AS changes) y
       LEFT JOIN LATERAL (SELECT b.* WHERE y.changes) g ON true
@@ -245,7 +259,8 @@ AS $$
                                          ff_internal.rewrites(e.relation, n.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
      CROSS JOIN (SELECT EXISTS (SELECT FROM ff_internal.observed)) here(mirror)
-      LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.intervals > 0) l(lacks) ON true
+      LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.not_examined IS NULL
+                            AND e.intervals > 0) l(lacks) ON true
      ORDER BY y.changes DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
               e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
@@ -264,7 +279,10 @@ action: lower, raise, keep (also if ff_dismiss() declined a change), wait (more 
 'settling, few_updates, read_mostly, too_wide (it does not help); no_data (unknown so far); not_examined (partitioned, '
 'foreign, temporary, excluded, or not heap).
 fillfactor, recommended_fillfactor: percent, now and advised (equal if nothing should change). confidence: 0 to 1, '
-'from how well the model explains the data, how much and how long was observed, and how earlier advice turned out.
+'a product, which the last line of reason shows: "0.35 = enough seen 1.0 x long enough 0.52 x model 0.67; 0.2 needed". '
+'enough seen: updates / four times min_updates. long enough: 0.5 at first, 1 after a day with three cycles of the '
+'work. model: how well it explains the data. If they matter: counters lost (0.5), columns unknown (whether an indexed '
+'one changes, 0.5), earlier advice (how it turned out).
 updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: '
 'share not HOT only because the page was full. predicted_hot_pct: HOT share at the recommended '
 'fillfactor, over a window like the observed one; ff_curve() also says where it settles.
@@ -276,8 +294,8 @@ For a change only: gain_pct: cost saved (time, WAL and size, weighted by the set
 'indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time than it costs. '
 'rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: cost of the least disturbing way; excludes I/O time if no '
 'collection timed I/O (track_io_timing).
-observed: time that the window covers. provisional: less than a day. reason: why, in sentences. ddl: the statement; '
-'see ff_script().
+observed: time that the window covers. provisional: less than a day. reason: why, one part a line. ddl: the '
+'statement; see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
@@ -286,73 +304,75 @@ RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(byt
 
 -- What a change saves, at most 11 characters: WAL a day, or WAL per 1,000 updates until an hour was watched; disk if it
 -- saves no WAL.
-CREATE FUNCTION ff_internal.saves(wal numeric, disk numeric, updates_per_day float8, watched interval) RETURNS text
+CREATE FUNCTION ff_internal.saves(wal numeric, disk numeric, updates_per_s float8, watched interval) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN coalesce(wal, 0) <= 0 AND disk < 0 THEN pg_size_pretty(-disk) || ' disk'
             WHEN watched < interval '1 hour'
-            THEN pg_size_pretty(round(1000 * wal / nullif(updates_per_day, 0)::numeric)) || '/1000'
+            THEN pg_size_pretty(round(wal / nullif(86.4 * updates_per_s, 0)::numeric)) || '/1000'
             ELSE pg_size_pretty(wal) || '/d' END;
 
--- The rows of ff_advice; total rows have no relation.
+-- The rows of ff_advice. The totals are a notice: a row of them would move when others sort or filter the view.
 CREATE FUNCTION ff_internal.overview()
-RETURNS TABLE (relation regclass, total text, now integer, new integer, action text, saves text, sure real,
-               why text)
+RETURNS TABLE (relation regclass, now integer, new integer, action text, saves text, sure real, why text)
 LANGUAGE plpgsql STABLE ROWS 1000
 AS $$
+DECLARE
+    a       record;
+    n       bigint := 0;     -- changes
+    unused  bigint := 0;     -- tables that nothing is written to
+    wal     numeric := 0;    -- bytes a day saved by the changes
+    wal_now numeric := 0;    -- of their tables
+    disk    numeric := 0;
+    updates float8 := 0;     -- a second, of their tables
+    rewrite float8;          -- seconds
+    watched float8;          -- seconds, the shortest time
 BEGIN
     PERFORM ff_internal.check_role('reader');
-    RETURN QUERY
-    WITH advice AS MATERIALIZED (
-        SELECT (v.advice).*, v.phrase, ff_internal.updates_per_s(v.evidence) * 86400 AS per_day,
-               row_number() OVER () AS place, (v.decision).idle AND (v.advice).action = 'keep' AS static,
-               (v.advice).gain_pct IS NOT NULL AS changes,
-               ((v.fit).choice).wal_bytes_now * 86400 * ff_internal.updates_per_s(v.evidence) AS wal_now
-          FROM ff_internal.advice() v
-    ), total AS (
-        SELECT count(*) AS n, sum(a.wal_bytes_per_day_saved) AS wal, sum(a.wal_now) AS wal_now,
-               sum(a.disk_bytes_change) AS disk, min(extract(epoch FROM a.observed)) AS watched,
-               ff_internal.rewrite_time(sum(a.rewrite_seconds)) AS rewrites
-          FROM advice a WHERE a.changes HAVING count(*) > 0
-    )
-    (SELECT a.relation, NULL, a.fillfactor, CASE WHEN a.changes THEN a.recommended_fillfactor END, a.action,
-            CASE WHEN a.changes
-                 THEN ff_internal.saves(a.wal_bytes_per_day_saved, a.disk_bytes_change, a.per_day, a.observed) END,
-            a.confidence, a.phrase
-       FROM advice a WHERE NOT a.static ORDER BY a.place)
-    UNION ALL
-    SELECT NULL, ff_internal.counted(count(*), 'table') || ':', NULL, NULL, 'keep', NULL, NULL, 'not written to'
-      FROM advice a WHERE a.static HAVING count(*) > 0
-    UNION ALL
-    SELECT NULL, l.name, NULL, NULL, NULL, NULL, NULL, l.words
-      FROM total t
-     CROSS JOIN LATERAL (VALUES
-           (ff_internal.counted(t.n, 'change') || ':', ff_internal.signed_size(-t.wal) || ' WAL/day'
-               || coalesce(to_char(-100 * t.wal / nullif(t.wal_now, 0), '" ("FMSG990" %)"'), '')),
-           ('', CASE WHEN t.watched < 86400
-                     THEN 'at the rate of the ' || ff_internal.span(t.watched) || ' watched' END),
-           ('', ff_internal.signed_size(t.disk) || ' disk'), ('', t.rewrites || ' of rewriting')) l(name, words)
-     WHERE l.words IS NOT NULL
-    UNION ALL
-    SELECT NULL, 'nothing collected:', NULL, NULL, NULL, NULL, NULL, 'run CALL ff_collect()'
-     WHERE NOT EXISTS (SELECT FROM ff_internal.collection)
-    UNION ALL
-    SELECT NULL, 'mirror of:', NULL, NULL, NULL, NULL, NULL,
-           left(concat(s.database, ' on ' || (s.observed->>'host')), 40)
-      FROM ff_internal.server s WHERE s.observed IS NOT NULL;
+    FOR a IN
+        SELECT (v.advice).*, v.phrase, p.per_s, ((v.fit).choice).wal_bytes_now, (v.decision).idle
+          FROM ff_internal.advice() v CROSS JOIN LATERAL ff_internal.updates_per_s(v.evidence) p(per_s)
+    LOOP
+        IF a.idle AND a.action = 'keep' THEN
+            unused := unused + 1;
+            CONTINUE;
+        ELSIF a.gain_pct IS NOT NULL THEN
+            n := n + 1;
+            wal := wal + a.wal_bytes_per_day_saved;
+            wal_now := wal_now + coalesce(a.wal_bytes_now * 86400 * a.per_s, 0)::numeric;
+            disk := disk + a.disk_bytes_change;
+            updates := updates + coalesce(a.per_s, 0);
+            rewrite := coalesce(rewrite, 0) + a.rewrite_seconds;
+            watched := least(watched, extract(epoch FROM a.observed));
+        END IF;
+        relation := a.relation;
+        now := a.fillfactor;
+        new := CASE WHEN a.gain_pct IS NOT NULL THEN a.recommended_fillfactor END;
+        action := a.action;
+        saves := CASE WHEN a.gain_pct IS NOT NULL
+                      THEN ff_internal.saves(a.wal_bytes_per_day_saved, a.disk_bytes_change, a.per_s, a.observed) END;
+        sure := a.confidence;
+        why := a.phrase;
+        RETURN NEXT;
+    END LOOP;
+    RAISE NOTICE '%', concat_ws('; ',
+        (SELECT 'mirror of ' || s.database || coalesce(' on ' || (s.observed->>'host'), '')
+           FROM ff_internal.server s WHERE s.observed IS NOT NULL),
+        CASE WHEN n > 0 THEN ff_internal.counted(n, 'change') || ': ' || ff_internal.brings(
+                                 wal, disk, rewrite, updates, watched, 100 * wal / nullif(wal_now, 0))
+             WHEN EXISTS (SELECT FROM ff_internal.collection) THEN 'no change is advised'
+             ELSE 'nothing was collected yet: run CALL ff_collect()' END,
+        'watched for ' || CASE WHEN watched < 86400 THEN ff_internal.span(watched) END,
+        'nothing is written to ' || ff_internal.counted(nullif(unused, 0), 'more table'));
 END
 $$;
 
--- Long names are shortened to keep each line under 100 characters.
 CREATE VIEW @extschema@.ff_advice AS
-SELECT CASE WHEN length(n.name) > 20 THEN left(n.name, 7) || '..' || right(n.name, 11) ELSE n.name END AS relation,
-       o.now, o.new, o.action, o.saves, o.sure, o.why
-  FROM ff_internal.overview() o
- CROSS JOIN LATERAL (SELECT coalesce(o.relation::text, o.total)) n(name);
+SELECT o.relation::text AS relation, o.now, o.new, o.action, o.saves, o.sure, o.why FROM ff_internal.overview() o;
 COMMENT ON VIEW @extschema@.ff_advice IS
-'Advice at a glance, under 100 characters wide; ff_advise() says more. Changes come first, those that '
-'save most WAL at the top, then CPU time, then disk; tables that nothing is written '
-'to share a line; the last lines are totals of the changes: WAL per day, disk, rewrite time.';
-COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table; a name of more than 20 characters is shortened';
+'Advice at a glance, under 100 characters wide for names of up to 22 characters; ff_advise() says more. Changes come '
+'first, those that save most WAL at the top, then CPU time, then disk. A notice has the totals of the changes (WAL, '
+'disk, rewrite time), and the number of tables that are left out because nothing is written to them.';
+COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table, as one would write it';
 COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
 COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL if nothing should change';
 COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';
@@ -415,6 +435,7 @@ DECLARE
     v    record;
     had  ff_internal.fit;
     last ff_internal.prediction;
+    wal  float8;        -- bytes a day saved
 BEGIN
     SELECT x.advice, x.fit, x.decision INTO v
       FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, false) x
@@ -443,8 +464,9 @@ BEGIN
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
     n := ff_internal.step_at(f.steps, d.step);
-    PERFORM ff_internal.note_fit(had, id, d, a.fillfactor,
-                ((f.choice).wal_bytes_now - n.wal_bytes_per_update)::float8 * 86400 * a.updates_per_s,
+    wal := ((f.choice).wal_bytes_now - n.wal_bytes_per_update) * 86400 * a.updates_per_s;
+    PERFORM ff_internal.note_fit(had, id, d, a.fillfactor, wal, ff_internal.wal_saved(wal::numeric, a.updates_per_s,
+                                                                extract(epoch FROM a.observed)::float8),
                 CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END);
     IF d.action IN ('lower', 'raise')
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, d.recommended_fillfactor)

@@ -77,3 +77,30 @@ bar: a picture of the HOT share, and marks. hot_pct, hot_pct_low, hot_pct_high: 
 'WAL, mean over that time. wal_bytes_per_day: for the updates of a day. cost: time, WAL and size, weighted by the '
 'settings, relative to the best step.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
+
+-- The rows of ff_curves.
+CREATE FUNCTION ff_internal.curves()
+RETURNS TABLE (relation regclass, fillfactor integer, rows integer, hot_pct real, size text, wal_bytes integer,
+               bar text)
+LANGUAGE plpgsql STABLE ROWS 1000
+AS $$
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    RETURN QUERY
+        SELECT c.oid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct, pg_size_pretty(s.size_bytes + s.index_bytes),
+               s.wal_bytes_per_update::integer,
+               concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
+                      regexp_replace(ltrim(s.bar, '#.'), 'best, but saves ([0-9.]+ %).*', 'best: -\1'))
+          FROM ff_internal.fit f
+          JOIN ff_internal.followed r USING (rel_id)
+          JOIN pg_class c ON c.oid = r.relid
+         CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s
+         WHERE cardinality(f.steps) > 0
+         ORDER BY c.oid::regclass::text, s.fillfactor DESC;
+END
+$$;
+
+CREATE VIEW @extschema@.ff_curves AS SELECT * FROM ff_internal.curves();
+COMMENT ON VIEW @extschema@.ff_curves IS
+'ff_curve() of all tables that the model was asked for, under 100 characters wide. size: table and indexes. wal_bytes: '
+'of an update. bar: a picture of hot_pct, and marks; "best: -26 %": the step that costs least, and how much less.';

@@ -49,10 +49,11 @@ BEGIN ATOMIC
                        AS written_today,
                    wants_curve,
                    (f.choice).current_step, (f.choice).advised_step, (f.choice).gain AS model_gain,
-                   (f.choice).best_gain, (f.choice).action = 'wait' AS model_waits,
+                   (f.choice).best_gain, (f.choice).rewrite_gain, (f.choice).action = 'wait' AS model_waits,
                    (f.choice).action IN ('set', 'rewrite') AS model_changes,
                    (f.choice).confidence AS model_confidence, (f.choice).settling, (f.choice).update_call_rows,
-                   s.step_fillfactor, s.step_cost, s.step_hot, s.step_bytes, s.step_disk, s.step_wal, s.step_us,
+                   s.step_fillfactor, s.step_cost, s.step_hot, s.step_rewrites, s.step_bytes, s.step_disk, s.step_wal,
+                   s.step_us,
                    (f.choice).wal_bytes_now AS wal_now, (f.choice).us_now, e.heap_bytes + e.index_bytes AS disk_now,
                    most_costs[1] AS most_wal, most_costs[2] AS most_us,
                    f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
@@ -64,6 +65,7 @@ BEGIN ATOMIC
                         THEN ff_internal.siblings_updated(e.relation) END AS siblings_updated
               FROM (SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
                            array_agg(s.hot_pct) AS step_hot, array_agg(s.size_bytes::float8) AS step_bytes,
+                           array_agg(s.needs_rewrite::integer::float8) AS step_rewrites,
                            array_agg((s.size_bytes + s.index_bytes)::float8) AS step_disk,
                            array_agg(s.wal_bytes_per_update) AS step_wal, array_agg(s.us_per_update) AS step_us
                       FROM unnest(f.steps) s) s

@@ -20,17 +20,18 @@ END
 $$;
 
 -- The dismissal of a table's advice, in sentences before its reason; NULL: none, expired, or overtaken, because the
--- advice now saves three times as much WAL a day (chosen; at least 3 MB) as when it was dismissed.
-CREATE FUNCTION ff_internal.dismissed(id bigint, step integer, wal_bytes bigint) RETURNS text
+-- advice now saves three times as much WAL a day (chosen; at least 3 MB) as when it was dismissed. worth: the same in
+-- words.
+CREATE FUNCTION ff_internal.dismissed(id bigint, step integer, wal_bytes bigint, worth text) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     -- keeps its plan
-    RETURN (SELECT format('Dismissed %s by %s%s: %s. Otherwise fillfactor %s would be advised%s. ',
+    RETURN (SELECT format('Dismissed %s by %s%s: %s. Otherwise fillfactor %s would be advised%s.',
                           to_char(d.dismissed_at, 'YYYY-MM-DD'), ff_internal.plain(d.dismissed_by),
                           to_char(nullif(d.until, 'infinity'), '" until "YYYY-MM-DD'),
                           rtrim(ff_internal.plain(d.reason), '. '), step,
-                          ', for ' || ff_internal.less_or_more(nullif(dismissed.wal_bytes, 0)) || ' WAL a day')
+                          ', for ' || worth)
               FROM ff_internal.dismissal d
              WHERE d.rel_id = id AND d.until > now()
                AND (d.wal_bytes IS NULL OR dismissed.wal_bytes <= 3 * greatest(d.wal_bytes, 1048576)));
@@ -38,9 +39,10 @@ END
 $$;
 
 -- Writes what became of a table's advice since its last fit (NULL: none), and whether indexes block its updates.
--- wal_bytes: WAL a day that a change saves, dismissed or not; indexes: those that block.
+-- wal_bytes: WAL a day that a change saves, dismissed or not; worth: the same in words; indexes: those that block.
 CREATE FUNCTION ff_internal.note_fit(
-    last ff_internal.fit, id bigint, d ff_internal.decision, fillfactor integer, wal_bytes float8, indexes text)
+    last ff_internal.fit, id bigint, d ff_internal.decision, fillfactor integer, wal_bytes float8, worth text,
+    indexes text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -48,9 +50,7 @@ DECLARE
     changes CONSTANT boolean := d.action IN ('lower', 'raise');
     -- advice to leave the present fillfactor; once that is changed, it is history
     stood   CONSTANT boolean := last.action IN ('lower', 'raise') AND last.from_fillfactor = fillfactor;
-    is_dismissed CONSTANT boolean := ff_internal.dismissed(id, d.step, wal_bytes::bigint) IS NOT NULL;
-    worth   CONSTANT text := coalesce(', ' || ff_internal.less_or_more(nullif(wal_bytes::numeric, 0)) || ' WAL a day',
-                                      '');
+    is_dismissed CONSTANT boolean := ff_internal.dismissed(id, d.step, wal_bytes::bigint, worth) IS NOT NULL;
     blocked text;
 BEGIN
     IF changes AND is_dismissed THEN
@@ -63,11 +63,11 @@ BEGIN
         END IF;
     END IF;
     IF changes AND stood IS NOT TRUE THEN
-        PERFORM ff_internal.note(id, 'advised', format('fillfactor %s -> %s%s', fillfactor, d.step, worth),
+        PERFORM ff_internal.note(id, 'advised', format('fillfactor %s -> %s%s', fillfactor, d.step, ', ' || worth),
                                  CASE WHEN NOT is_dismissed THEN wal_bytes END);
     ELSIF changes AND last.to_fillfactor <> d.step THEN
         PERFORM ff_internal.note(id, 'moved', format('to fillfactor %s instead of %s%s', d.step, last.to_fillfactor,
-                                                     worth));
+                                                     ', ' || worth));
     ELSIF stood AND NOT changes THEN
         PERFORM ff_internal.note(id, 'withdrawn', format('fillfactor %s -> %s: now %s', fillfactor, last.to_fillfactor,
                                                          d.action));

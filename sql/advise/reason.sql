@@ -22,17 +22,19 @@ RETURN CASE WHEN e.window_s < ff_internal.threshold('FULL_DAY') THEN ff_internal
                         trim_scale(round(d.needed_confidence::numeric, 2)),
                         trim_scale(round(d.confidence::numeric, 2))) END;
 
--- When the next collection is due, by the median gap of the last ten; NULL: unknown, or overdue.
+-- When the next collection is due, if the last ten came at even gaps, so something schedules them; NULL: overdue.
 CREATE FUNCTION ff_internal.next_collection() RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT 'next collection at ' || to_char(greatest(p.last + p.pace, now()), 'YYYY-MM-DD HH24:MI')
-      FROM (SELECT max(c.began_at) AS last, percentile_cont(0.5) WITHIN GROUP (ORDER BY c.gap) AS pace
+    SELECT CASE WHEN p.even IS NOT TRUE THEN 'collections do not come regularly: see ff_schedule()'
+                -- one missed collection is only late
+                WHEN p.last + 2 * p.pace >= now()
+                THEN 'next collection at ' || ff_internal.minute(greatest(p.last + p.pace, now())) END
+      FROM (SELECT max(c.began_at) AS last, percentile_cont(0.5) WITHIN GROUP (ORDER BY c.gap) AS pace,
+                   count(c.gap) >= 3 AND percentile_cont(0.8) WITHIN GROUP (ORDER BY c.gap)
+                       < 1.1 * percentile_cont(0.2) WITHIN GROUP (ORDER BY c.gap) AS even
               FROM (SELECT o.began_at, o.began_at - lag(o.began_at) OVER (ORDER BY o.began_at) AS gap
-                      FROM (SELECT began_at FROM ff_internal.collection ORDER BY began_at DESC LIMIT 10) o) c
-            HAVING count(c.gap) >= 2) p
-     -- one missed collection is only late
-     WHERE p.last + 2 * p.pace >= now()
+                      FROM (SELECT began_at FROM ff_internal.collection ORDER BY began_at DESC LIMIT 10) o) c) p
 $$;
 
 -- Why the statements seen do not tell which columns updates change.
@@ -79,6 +81,9 @@ BEGIN
     ELSIF e.sampled_at IS NULL THEN
         phrase := 'not sampled yet';
         reason := 'its pages were not sampled yet: the next collections go on where the last one ran out of budget';
+    ELSIF e.window_s > 0 IS NOT TRUE AND e.intervals IS NULL THEN
+        phrase := 'one collection so far';
+        reason := 'one collection so far: one more is needed, after some work';
     ELSIF e.intervals IS NULL AND NOT d.idle THEN
         phrase := 'nothing was written yet';
         reason := 'nothing was written to it since its first collection: one more is needed after some writes';
@@ -98,8 +103,10 @@ BEGIN
     ELSIF d.seen_cause = 'no_data' THEN
         phrase := 'too little is known';
         reason := format('%s of its updates were not HOT, but neither the server nor the pages say whether they left '
-                         'their page: a sample taken while it is being updated is needed, or pg_stat_statements',
-                         ff_internal.percent(100 * (1 - e.hot_share)));
+                         'their page: a sample taken while it is being updated is needed, or pg_stat_statements%s',
+                         ff_internal.percent(100 * (1 - e.hot_share)),
+                         ' (' || (SELECT s.reason FROM ff_internal.statement_snapshot s
+                                   ORDER BY s.collection_id DESC LIMIT 1) || ')');
     END IF;
 END
 $$;
@@ -147,6 +154,7 @@ DECLARE
                                        ff_internal.rows_per_page(e.fillfactor, d.row_width));
     full_page CONSTANT text := ff_internal.of_recent_updates(e.newpage_share)
                                || ' left their page because it was full';
+    ended text;
 BEGIN
     CASE d.seen_cause
         WHEN 'too_wide' THEN
@@ -170,10 +178,17 @@ BEGIN
                              'ff_blockers() shows the index and the statements',
                              ff_internal.of_recent_updates(e.blocked_share),
                              ' (' || concat_ws('; ', ff_internal.suspect_indexes(e.relation),
-                                               ff_internal.besides_statements(e)) || ')');
+                                               -- beside the primary key, one index is the only suspect
+                                               CASE WHEN e.indexes > 2 OR e.indexed_share IS NOT NULL
+                                                    THEN ff_internal.besides_statements(e) END) || ')');
         WHEN 'old_snapshot' THEN
-            phrase := 'an old snapshot is held';
-            reason := e.held_back || ': end it first, ff_horizon() names it; more room would only fill up as well';
+            SELECT CASE WHEN max(h.last_seen_at) < (SELECT max(c.began_at) FROM ff_internal.collection c)
+                        THEN ff_internal.minute(max(h.last_seen_at)) END INTO ended
+              FROM ff_internal.horizon_history h;
+            phrase := 'an old snapshot ' || CASE WHEN ended IS NULL THEN 'is' ELSE 'was' END || ' held';
+            reason := e.held_back || coalesce(', until ' || ended || ': wait for updates from after that; ',
+                                              ': end it first; more room would only fill up as well; ')
+                      || 'ff_horizon() names it';
         WHEN 'batch_update' THEN
             phrase := format('%s rows a page at once', round(e.update_group_rows::numeric));
             reason := format('%s; one transaction updates %s rows of a page together, of the %s that fit it', full_page,
@@ -187,6 +202,8 @@ BEGIN
             reason := full_page;
     END CASE;
     phrase := CASE WHEN d.action = 'wait' THEN 'more must be seen first'
+                   WHEN d.action = 'keep' AND d.because IS DISTINCT FROM 'not_worth'
+                        AND d.cause IN ('page_full', 'batch_update', 'row_growth') THEN 'no step is clearly better'
                    WHEN d.because = 'not_worth' THEN 'saves too little' WHEN d.cause = 'read_mostly' THEN 'mostly read'
                    WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE phrase END;
 END
@@ -197,12 +214,14 @@ CREATE FUNCTION ff_internal.if_nothing_is_done(e ff_internal.table_evidence, now
 LANGUAGE sql STABLE
 AS $$
     SELECT '. ' || concat_ws(', ', 'If nothing is done', ff_internal.percent(n.settled_hot_pct) || ' HOT once settled',
-               pg_size_pretty((n.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(e))::bigint)
-                   || ' of WAL a day',
-               CASE WHEN s.later > 1.1 * s.now
-                    THEN format('and %s of table and indexes instead of %s in %s', pg_size_pretty(s.later),
-                                pg_size_pretty(s.now),
-                                ff_internal.span(ff_internal.setting('payback_time'))) END)
+               CASE WHEN e.window_s < 3600 THEN pg_size_pretty((n.wal_bytes_per_update * 1000)::bigint)
+                                                || ' of WAL per 1,000 updates'
+                    ELSE pg_size_pretty((n.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(e))::bigint)
+                         || ' of WAL a day' END)
+           || CASE WHEN s.later > 1.1 * s.now
+                   THEN format('; with as many rows as now, table and indexes grow from %s to %s in %s',
+                               pg_size_pretty(s.now), pg_size_pretty(s.later),
+                               ff_internal.span(ff_internal.setting('payback_time'))) ELSE '' END
       FROM (SELECT now.*) n
      CROSS JOIN LATERAL (SELECT 8192 * e.blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(now, later)
 $$;
@@ -217,8 +236,9 @@ RETURN CASE seen_cause WHEN 'settled' THEN 'pages are pruned less often'
 CREATE FUNCTION ff_internal.words_without_hot(
     e ff_internal.table_evidence, d ff_internal.decision, n ff_internal.step) RETURNS text
 LANGUAGE sql STABLE
-RETURN format('. %s would save %s of its cost, because %s, but ', n.fillfactor,
-              ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(d.seen_cause))
+RETURN format('. %s would save %s of its cost, because %s%s, but ', n.fillfactor,
+              ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(d.seen_cause),
+              CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END)
        || CASE d.because WHEN 'less_hot'
           THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct),
                       ff_internal.percent(100 * e.hot_share))
@@ -248,7 +268,8 @@ BEGIN
         THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
                     ff_internal.percent(ff_internal.setting('min_gain')))
         WHEN d.because = 'siblings' THEN 'not over all partitions'
-        WHEN best.fillfactor < now.fillfactor AND best.hot_pct < 100 * e.hot_share
+        WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
+        WHEN best.hot_pct < 100 * e.hot_share
         THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(best.hot_pct),
                     ff_internal.percent(100 * e.hot_share))
         WHEN best.needs_rewrite AND c.rewrite_gain > sqrt(now.cost / best.cost)
@@ -284,7 +305,7 @@ BEGIN
             CASE WHEN d.action = 'raise' AND less > 0
                  THEN format(', %s less to store and read once rewritten', pg_size_pretty(less))
                  WHEN d.action = 'raise' THEN ''
-                 WHEN n.needs_rewrite THEN '; old pages keep their density until a rewrite, which would pay'
+                 WHEN n.needs_rewrite THEN '; only a rewrite changes existing pages, and it would pay for itself'
                  ELSE '; updates fall on new pages, so no rewrite is needed' END,
             CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);
     ELSIF d.passed_over THEN
@@ -303,6 +324,7 @@ BEGIN
                         ff_internal.span(extract(epoch FROM ff_internal.lookback())::float8 - e.since_change_s))
             WHEN e.since_updated < enough
             THEN ff_internal.until_updated(e, e.since_updated, enough)
+                 || format(' (%s times fillfactor_advisor.min_updates)', ff_internal.threshold('ENOUGH'))
             ELSE ff_internal.until_confident(e, d) END;
     ELSIF d.because IN ('less_hot', 'no_hot_gain') THEN
         RETURN ff_internal.words_without_hot(e, d, n);

@@ -153,9 +153,19 @@ CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
 
--- The total effect of changes, in words.
-CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s float8) RETURNS text
+-- WAL that changes save, given for a day: a day, or per 1,000 updates until an hour was watched; NULL: none.
+CREATE FUNCTION ff_internal.wal_saved(wal numeric, updates_per_s float8, watched_s float8) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN watched_s < 3600
+            THEN ff_internal.less_or_more(nullif(round(wal / nullif(86.4 * updates_per_s, 0)::numeric), 0))
+                 || ' WAL per 1,000 updates'
+            ELSE ff_internal.less_or_more(nullif(wal, 0)) || ' WAL a day' END;
+
+-- The total effect of changes, in words. wal_pct: of the WAL of the updates.
+CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s float8,
+    updates_per_s float8 DEFAULT NULL, watched_s float8 DEFAULT NULL, wal_pct numeric DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
-RETURN concat_ws(', ', 'about ' || ff_internal.less_or_more(nullif(wal_saved, 0)) || ' WAL a day',
+RETURN concat_ws(', ', 'about ' || ff_internal.wal_saved(wal_saved, updates_per_s, watched_s)
+                       || coalesce(to_char(-wal_pct, '" ("FMSG990" %)"'), ''),
                  ff_internal.less_or_more(-disk) || ' disk',
                  ff_internal.rewrite_time(rewrite_s) || ' of rewriting');

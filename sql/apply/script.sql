@@ -143,7 +143,8 @@ RETURN (
     SELECT facts || jsonb_build_object(
                'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
                'relation', ff_internal.qualified_name(c.oid), 'who', i.who, 'relfilenode',
-               coalesce(o.said->>'relfilenode', c.relfilenode::text), 'owner', coalesce(o.said->>'owner', r.rolname),
+               coalesce(o.said->>'relfilenode', c.relfilenode::text), 'owner',
+               coalesce(o.said->>'owner', CASE WHEN o.said IS NULL THEN r.rolname ELSE 'their owner' END),
                'options_before', c.reloptions, 'options_after', a.options, 'statement', s.change,
                'undo', s.undo, 'guarded_statement', g.call || ', false);', 'guarded_undo', g.call || ', true);',
                'rewrite', facts->'rewrite' || jsonb_build_object('methods', coalesce(m.methods, '[]'), 'method',
@@ -208,7 +209,9 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT jsonb_build_object('changes', cardinality(changes), 'provisional', min(p.n),
                'wal_bytes_per_day_saved', sum((c->>'wal_bytes_per_day_saved')::numeric),
-               'disk_bytes_change', sum((c->>'disk_bytes_change')::numeric), 'rewrites', count(m),
+               'disk_bytes_change', sum((c->>'disk_bytes_change')::numeric),
+               'updates_per_s', sum((c->>'updates_per_s')::float8),
+               'observed_s', min(extract(epoch FROM (c->>'observed')::interval)), 'rewrites', count(m),
                'rewrite_wal_bytes', coalesce(sum((m->>'wal_bytes')::bigint), 0),
                'rewrite_seconds', sum((m->>'seconds')::float8))
       FROM (SELECT count(*) AS n FROM unnest(changes) c WHERE (c->>'provisional')::boolean) p
@@ -295,7 +298,7 @@ AS $$
     SELECT '-- ' || ff_internal.plain(l.line)
       FROM jsonb_to_record(p->'total') t(
                changes integer, provisional integer, wal_bytes_per_day_saved numeric, disk_bytes_change numeric,
-               rewrites integer, rewrite_seconds float8)
+               updates_per_s float8, observed_s float8, rewrites integer, rewrite_seconds float8)
      CROSS JOIN ff_internal.plain(p->>'database') db
       -- psql treats a name with an equals sign, or one like a URI, as a connection string
      CROSS JOIN ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
@@ -310,7 +313,8 @@ AS $$
                          CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
                               ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
                          coalesce(nullif(ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change,
-                                                            t.rewrite_seconds), ''), 'the fillfactors from before'))
+                                             t.rewrite_seconds, t.updates_per_s, t.observed_s), ''),
+                                  'the fillfactors from before'))
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
@@ -345,13 +349,15 @@ AS $$
            format('-- %s of %s: %s, %s', n, changes, c->>'relation', concat_ws('; ',
                CASE c->>'action' WHEN 'rebuild' THEN 'rebuild at fillfactor ' || (c->>'fillfactor')
                     ELSE format('fillfactor %s -> %s', c->>'fillfactor', c->>'recommended_fillfactor') END,
-               ff_internal.less_or_more(nullif((c->>'wal_bytes_per_day_saved')::numeric, 0)) || ' WAL a day',
+               ff_internal.wal_saved((c->>'wal_bytes_per_day_saved')::numeric, (c->>'updates_per_s')::float8,
+                                     extract(epoch FROM (c->>'observed')::interval)::float8),
                'HOT ' || (c->>'hot_pct') || ' % -> ' || (c->>'predicted_hot_pct') || ' %',
                'rows a page ' || (c->>'rows_per_page') || ' -> ' || (c->>'predicted_rows_per_page'),
                'size ' || pg_size_pretty((c->>'size_bytes')::bigint) || ' -> '
                    || pg_size_pretty((c->>'predicted_size_bytes')::bigint))),
-           format('--   why: %s (%s)', ff_internal.plain(c->>'reason'),
-                  concat_ws(', ', c->>'cause', 'confidence ' || (c->>'confidence'))),
+           format('--   why: %s%s',
+                  ff_internal.plain(translate(regexp_replace(c->>'reason', E'\nConfidence [^\n]*$', ''), E'\n', ' ')),
+                  ' (' || (c->>'cause') || ')'),
            '--   rewrite: ' || (c->'rewrite'->>'reason') || '; '
                || coalesce(w.needs || ' by ' || (w.way->>'method'), 'but none is possible, see ff_script_json()'),
            format(CASE WHEN (c->>'provisional')::boolean THEN '\if :provisional \\ %s \endif' ELSE '%s' END,

@@ -28,6 +28,13 @@ CREATE FUNCTION ff_internal.counted(n bigint, noun text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN n || ' ' || noun || CASE n WHEN 1 THEN '' ELSE 's' END;
 
+-- Breaks the line after each part of a text, and between words where a line is longer than width (NULL: any).
+CREATE FUNCTION ff_internal.lines(content text, width integer DEFAULT NULL) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT coalesce(rtrim(regexp_replace(p.parts, format(E'([^\n]{1,%s})( |\n|$)', width), E'\\1\n', 'g'), E'\n'),
+                        p.parts)
+          FROM regexp_replace(content, '(;|[.](?= [A-Z0-9])) ', E'\\1\n', 'g') p(parts));
+
 -- Raises an error whose context names no inner function.
 CREATE FUNCTION ff_internal.refuse(sqlstate text, message text, detail text DEFAULT NULL, hint text DEFAULT NULL)
 RETURNS void

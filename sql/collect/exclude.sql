@@ -23,6 +23,9 @@ BEGIN
             'SELECT ff_exclude(''cron.*'').');
     END IF;
     INSERT INTO ff_internal.excluded (pattern, since) VALUES (pattern, now()) ON CONFLICT DO NOTHING;
+    IF ff_internal.tables_matching(pattern) ^@ '0 ' THEN
+        RAISE WARNING 'no table matches % now', pattern USING HINT = 'Tables made later may; ff_include() removes it.';
+    END IF;
     RETURN format('%s leaves out %s', pattern, ff_internal.tables_matching(pattern));
 END
 $$;

@@ -37,7 +37,8 @@ END;
 
 -- Returns the enabled triggers that may change a row before it is updated, and the columns that they do change: those
 -- that the text of a function assigns at the start of a statement (NEW.a := ...), or the first argument of a function
--- in C, if it is a column, as in moddatetime(a). fired_by: UPDATE OF these; NULL: any. changes: NULL: none is known.
+-- in C, if it is a column, as in moddatetime(a). fired_by: UPDATE OF these; NULL: any. changes: NULL: none is known, as
+-- of the triggers of a mirror's source.
 CREATE FUNCTION ff_internal.update_triggers(relation oid, OUT name name, OUT fired_by int2[], OUT changes text[])
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1
@@ -58,7 +59,11 @@ BEGIN ATOMIC
       JOIN pg_proc p ON p.oid = t.tgfoid
       JOIN pg_language l ON l.oid = p.prolang
      -- for each row, before, on update
-     WHERE t.tgrelid = relation AND t.tgtype & 19 = 19 AND t.tgenabled IN ('O', 'A') AND NOT t.tgisinternal;
+     WHERE t.tgrelid = relation AND t.tgtype & 19 = 19 AND t.tgenabled IN ('O', 'A') AND NOT t.tgisinternal
+    UNION ALL
+    SELECT g::name, NULL, NULL
+      FROM ff_internal.observed o CROSS JOIN LATERAL jsonb_array_elements_text(o.said->'triggers') g
+     WHERE o.kind = 'table' AND o.id = relation;
 END;
 
 -- Returns the columns that an UPDATE of these changes, those that triggers change then, and the stored generated

@@ -43,6 +43,9 @@ BEGIN
     IF schedule IS NULL THEN
         PERFORM ff_internal.refuse('22004', 'schedule must not be null', NULL,
                                    'To stop collecting, use ff_unschedule().');
+    ELSIF schedule !~* '^([1-5]?[0-9] seconds?|@[a-z]+|([-0-9*/,a-z]+ +){4}[-0-9*/,a-z$]+)$' THEN
+        PERFORM ff_internal.refuse('22023', format('not a schedule: %s', schedule), NULL,
+                                   'For example */5 * * * *, or, with pg_cron 1.5, 30 seconds.');
     ELSIF (ff_internal.cron()).state = 'absent' THEN
         PERFORM ff_internal.refuse('55000', 'pg_cron is not in this database', NULL, format(
             'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '
@@ -60,8 +63,8 @@ BEGIN
 END
 $$;
 
--- Creates a job for this database, which undo removes. If pg_cron runs from another one: warns and returns the statement
--- to run there.
+-- Creates a job for this database, which undo removes. If pg_cron runs from another one: warns and returns the
+-- statement to run there.
 CREATE FUNCTION ff_internal.schedule_job(
     job_name text, schedule text, action text, undo text, extension text DEFAULT 'fillfactor_advisor')
 RETURNS text
@@ -75,7 +78,7 @@ BEGIN
     IF here.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
             USING HINT = 'Run the returned statement there.';
-        RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', job_name, schedule, command,
+        RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', job_name, schedule, action,
                       current_database());
     END IF;
     -- otherwise the job would fail each time
@@ -109,18 +112,20 @@ $$;
 -- ---------------------------------------------------------------------------
 -- All databases of the server
 -- ---------------------------------------------------------------------------
--- A job for each database that accepts connections. It collects if the extension is there: that is unknown here. The
--- jobs start spread over a minute; they wait without a snapshot.
-CREATE FUNCTION ff_internal.database_jobs() RETURNS TABLE (job_name text, command text, database text)
+-- A job for each database that accepts connections. It collects if the extension is there: that is unknown here. With
+-- a schedule of every N minutes, the jobs begin in different ones.
+CREATE FUNCTION ff_internal.database_jobs(schedule text)
+RETURNS TABLE (job_name text, own_schedule text, command text, database text)
 LANGUAGE sql STABLE ROWS 10
 AS $$
-    SELECT ff_internal.job_name(d.datname), format('DO %L', format(
-               'BEGIN FOR i IN 1 .. %s LOOP PERFORM pg_catalog.pg_sleep(1); COMMIT; END LOOP; '
-               'IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) '
-               '''fillfactor_advisor'') THEN CALL ff_internal.collect(); END IF; END',
-               60 * (row_number() OVER (ORDER BY d.oid) - 1) / count(*) OVER ())), d.datname::text
-      FROM pg_database d
-     WHERE d.datallowconn AND NOT d.datistemplate AND has_database_privilege(d.oid, 'CONNECT')
+    SELECT ff_internal.job_name(d.datname),
+           CASE WHEN d.n % e.minutes > 0
+                THEN format('%s-59%s', d.n % e.minutes, ltrim(schedule, '*')) ELSE schedule END,
+           'DO ''BEGIN IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) '
+           '''''fillfactor_advisor'''') THEN CALL ff_internal.collect(); END IF; END''', d.datname::text
+      FROM (SELECT nullif(substring(schedule FROM '^[*]/(\d{1,2}) ')::integer, 0)) e(minutes),
+           (SELECT o.datname, row_number() OVER (ORDER BY o.oid) - 1 AS n FROM pg_database o
+             WHERE o.datallowconn AND NOT o.datistemplate AND has_database_privilege(o.oid, 'CONNECT')) d
 $$;
 
 -- Creates, updates and removes jobs so that each database has its job; returns their number. Called by
@@ -132,14 +137,14 @@ BEGIN
     PERFORM cron.unschedule(o.jobid)
        FROM (SELECT j.jobid FROM cron.job j
               WHERE j.username = current_user AND j.jobname = ff_internal.job_name(j.database::name)
-                AND j.database NOT IN (SELECT n.database FROM ff_internal.database_jobs() n)) o;
-    PERFORM cron.schedule_in_database(n.job_name, $1, n.command, n.database, NULL::text, true)
-       FROM (SELECT * FROM ff_internal.database_jobs() d
+                AND j.database NOT IN (SELECT n.database FROM ff_internal.database_jobs($1) n)) o;
+    PERFORM cron.schedule_in_database(n.job_name, n.own_schedule, n.command, n.database, NULL::text, true)
+       FROM (SELECT * FROM ff_internal.database_jobs($1) d
               WHERE NOT EXISTS (SELECT FROM cron.job j
                                  WHERE j.username = current_user AND j.active
                                    AND (j.jobname, j.schedule, j.command, j.database)
-                                       = (d.job_name, $1, d.command, d.database))) n;
-    RETURN (SELECT count(*) FROM ff_internal.database_jobs());
+                                       = (d.job_name, d.own_schedule, d.command, d.database))) n;
+    RETURN (SELECT count(*) FROM ff_internal.database_jobs($1));
 END
 $$;
 
@@ -165,14 +170,15 @@ BEGIN
         USING HINT = 'Run the returned statements there, and again for new databases; or create the extension there '
                      'and call ff_schedule(all_databases => true) in it.';
     RETURN (SELECT string_agg(format('SELECT cron.schedule_in_database(%L, %L, %L, %L);',
-                                     j.job_name, schedule, j.command, j.database), E'\n')
-              FROM ff_internal.database_jobs() j);
+                                     j.job_name, j.own_schedule, j.command, j.database), E'\n')
+              FROM ff_internal.database_jobs(schedule) j);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text, boolean) IS
 'Schedules CALL ff_collect() as a pg_cron job of the calling role; another call changes the schedule.
 schedule: in cron syntax; pg_cron 1.5 also takes ''30 seconds''.
-all_databases: a job for each database of the server, which collects if the extension is there, at different times. '
+all_databases: a job for each database of the server, which collects if the extension is there; every N minutes '
+'(*/N) means different minutes for different databases. '
 'One more job adds new databases and removes the jobs of dropped ones.
 A job that is left after DROP EXTENSION fails and says how to remove it. If pg_cron runs from another database: a '
 'warning, and the statements to run there.

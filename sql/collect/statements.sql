@@ -73,7 +73,7 @@ BEGIN
       JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = e.extname AND p.proargtypes::text = '16'
      WHERE e.extname = 'pg_stat_statements';
     IF reader IS NULL THEN
-        reason := 'pg_stat_statements is not created in this database';
+        reason := 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements';
     -- 1.9 came with PostgreSQL 14; after pg_upgrade the extension may still be older
     ELSIF NOT 'toplevel' = ANY (columns) THEN
         reason := 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';

@@ -27,7 +27,8 @@ SELECT c.oid AS relid,
   LEFT JOIN pg_am am ON am.oid = c.relam
   LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = c.oid
  WHERE c.relkind = ANY (ARRAY['r', 'm', 'p', 'f']::"char"[])
-   AND (n.nspname !~ '^pg_' OR c.relpersistence = 't') AND n.nspname NOT IN ('information_schema', 'ff_internal', 'ff_hub');
+   AND (n.nspname !~ '^pg_' OR c.relpersistence = 't')
+   AND n.nspname NOT IN ('information_schema', 'ff_internal', 'ff_hub');
 COMMENT ON VIEW ff_internal.user_table IS
 'Tables outside the system schemas. not_examined: why a table is not examined; NULL: it is. created_xid: transaction '
 'that created the table; distinguishes it from a later table with the same OID. observed: in a mirror, what the '

@@ -106,8 +106,9 @@ BEGIN ATOMIC
                    || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
               FROM placed o JOIN pg_class c ON c.oid = o.indexrelid WHERE NOT o.summarizing AND NOT o.still),
            e.kept_with_room * p.rate * p.explained * (SELECT sum(l.part) FROM last l),
-           CASE WHEN p.place = 1 OR NOT p.seen THEN ff_internal.besides_statements(e) END
+           CASE WHEN p.place = 1 OR NOT p.seen THEN u.besides END
       FROM placed p
+     CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
      CROSS JOIN LATERAL (SELECT e.kept_with_room * p.rate * p.explained * p.alone) w(won);
 END;
 
@@ -123,6 +124,7 @@ BEGIN ATOMIC
            w.watched OR NOT i.indisvalid, row_number() OVER (ORDER BY c.relpages DESC, c.relname),
            NULL::double precision, NULL::text, NULL::double precision, NULL::text
       FROM ff_internal.updates_per_s(e) r(rate)
+     CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
       JOIN pg_index i ON i.indrelid = e.relation AND i.indisready
       JOIN pg_class c ON c.oid = i.indexrelid AND c.relkind = 'i'
       JOIN pg_am m ON m.oid = c.relam AND m.amname <> 'brin'
@@ -133,7 +135,7 @@ BEGIN ATOMIC
        AND (w.watched OR NOT i.indisvalid OR NOT only_watched)
        AND ff_internal.index_needed(i.indexrelid) IS NULL
        -- else it may be in the way after all
-       AND ff_internal.besides_statements(e) IS NULL
+       AND u.besides IS NULL
        AND i.indexrelid NOT IN (SELECT b.indexrelid FROM ff_internal.blocking_indexes(e.relation) b
                                  WHERE e.kept_share >= 0.01);
 END;
@@ -201,12 +203,13 @@ AS $$
            WHEN b.usage = 'key' AND NOT i.indisunique AND r.columns IS NOT NULL
            THEN format('narrow it to (%s): only the columns behind these change', r.columns)
            WHEN b.scans = 0
-           THEN format('no scan is known, but its scans were watched for %s only: not to be dropped before 7 days '
-                       'without one', ff_internal.span(greatest(extract(epoch FROM now() - b.since), 0)::float8))
+           THEN format('no scan in %s: drop it only after 7 days without one',
+                       ff_internal.span(greatest(extract(epoch FROM now() - b.since), 0)::float8))
            WHEN b.usage = 'include'
            THEN 'the column is only carried along (INCLUDE): without it, these updates can be HOT'
            WHEN b.usage = 'predicate'
-           THEN 'only its WHERE clause depends on the column: another predicate would let these updates be HOT'
+           THEN 'rows enter and leave it by its WHERE clause, as in a queue: accept that, or move the column to a '
+                'narrow table of its own'
            ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END
       FROM pg_index i
       JOIN pg_class c ON c.oid = i.indexrelid
@@ -276,6 +279,23 @@ reason, suggestion: in words. ddl: only for an index that nothing needs and that
 'since scans_since, or is invalid. definition: recreates it (NULL: the table is locked).
 Errors: 42P01 unknown OID, 42809 not a table.';
 
+-- The rows of ff_blocked.
+CREATE FUNCTION ff_internal.blocked()
+RETURNS TABLE (relation regclass, index regclass, columns text, blocked text, scans bigint, what_to_do text)
+LANGUAGE sql STABLE ROWS 100
+AS $$
+    SELECT ff_internal.check_role('reader');
+    SELECT b.relation, b.index, array_to_string(b.columns, ', '), ff_internal.rate_words(b.blocked_per_s), b.scans,
+           concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
+                                                        b.suggestion), 34), b.ddl)
+      FROM @extschema@.ff_blockers() b
+$$;
+
+CREATE VIEW @extschema@.ff_blocked AS SELECT * FROM ff_internal.blocked();
+COMMENT ON VIEW @extschema@.ff_blocked IS
+'The indexes of ff_blockers() at a glance: blocked: updates that each keeps from being HOT, NULL: unknown. what_to_do: '
+'the cure, and a statement only for an index that nothing needs.';
+
 CREATE FUNCTION @extschema@.ff_horizon()
 RETURNS TABLE (
     now boolean, kind text, holder text, role_name name, application text, since timestamptz, held_s double precision,
@@ -320,8 +340,10 @@ AS $$
          WHERE i.ended_at >= (SELECT min(h.since) FROM held h WHERE NOT h.catalog_only)
          GROUP BY i.began_at, i.ended_at
     )
-    SELECT s.now, s.kind, s.holder, s.role_name, s.application, s.since, extract(epoch FROM s.until - s.since), s.xids,
-           100 * c.hot / c.updated, 100 * c.otherwise / c.updated,
+    SELECT s.now, s.kind, s.holder, s.role_name, s.application, s.since,
+           round(extract(epoch FROM s.until - s.since))::float8, s.xids,
+           round((100 * c.hot / c.updated)::numeric, 1)::float8,
+           round((100 * c.otherwise / c.updated)::numeric, 1)::float8,
            CASE WHEN c.updated > 0 THEN greatest(round(c.otherwise - c.hot), 0) END, s.doing,
            CASE WHEN s.catalog_only THEN 'holds back system catalogs only'
                 WHEN s.kind = 'idle in transaction'

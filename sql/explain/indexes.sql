@@ -97,14 +97,16 @@ $$;
 -- Returns what is known of indexes, largest first, for index_judged(); samples pages within the budget of a collection.
 -- hindrance: why one is not judged. non_hot: updates. quiet_s: seconds without writes. ascends: a sequence or the
 -- insert time. keyed: no two rows share a key. live_rows: of its table; NULL: unknown, or it has only some of them.
-CREATE FUNCTION ff_internal.index_facts(target regclass)
+-- seconds: how long to go on.
+CREATE FUNCTION ff_internal.index_facts(
+    target regclass, seconds double precision DEFAULT ff_internal.setting('collect_time'))
 RETURNS TABLE (index regclass, relation regclass, fillfactor integer, facts jsonb)
 LANGUAGE plpgsql VOLATILE ROWS 1000
 AS $$
 #variable_conflict use_column
 DECLARE
     deadline CONSTANT timestamptz
-        := clock_timestamp() + make_interval(secs => ff_internal.setting('collect_time'));
+        := clock_timestamp() + make_interval(secs => seconds);
     kind     CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
     owner    CONSTANT regclass := coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = target), target);
     budget   bigint := ff_internal.setting('collect_pages');

@@ -179,8 +179,9 @@ CREATE FUNCTION ff_internal.history_input(
     e ff_internal.table_evidence,
     OUT window_xids double precision, OUT recent_share double precision, OUT recent_dead double precision,
     OUT held_from double precision, OUT held_until double precision,
-    OUT filled_at double precision, OUT updated_since double precision, OUT followed double precision,
-    OUT sessions double precision)
+    OUT filled_at double precision, OUT updated_since double precision,
+    OUT before_updated double precision, OUT before_hot double precision,
+    OUT followed double precision, OUT sessions double precision)
 LANGUAGE sql STABLE
 AS $$
     WITH present AS (
@@ -192,7 +193,7 @@ AS $$
               JOIN ff_internal.collection l
                 ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
              WHERE f.began_at = ff_internal.collection_before(e.since_began_at)),
-           d.*, k.*, f.old_fillfactor, f.updated,
+           d.*, k.*, f.old_fillfactor, f.updated, b.updated, b.hot,
            EXISTS (
             SELECT FROM ff_internal.prediction p
               JOIN ff_internal.change c ON c.rel_id = p.rel_id AND c.kind = 'fillfactor' AND c.seen_at > p.made_at
@@ -215,11 +216,20 @@ AS $$
              WHERE p.rel_id = e.rel_id AND p.sampled_at > (SELECT min(i.ended_at) FROM present i)) d
       LEFT JOIN ff_internal.held_once(e.rel_id, e.since_began_at) k ON true
       LEFT JOIN (
-           SELECT c.old_fillfactor, coalesce(sum(i.updated), 0) AS updated
+           SELECT c.old_fillfactor, c.before_at, coalesce(sum(i.updated), 0) AS updated
              FROM (SELECT * FROM ff_internal.change o WHERE o.rel_id = e.rel_id AND o.kind = 'fillfactor'
                     ORDER BY o.seen_at DESC LIMIT 1) c
              LEFT JOIN ff_internal.counter_interval i ON i.rel_id = c.rel_id AND i.ended_at > c.before_at
-            GROUP BY c.old_fillfactor HAVING bool_or(i.rewritten) IS NOT TRUE) f ON true
+            GROUP BY c.old_fillfactor, c.before_at HAVING bool_or(i.rewritten) IS NOT TRUE) f ON true
+      -- what was seen at the fillfactor before, with the same indexes
+      LEFT JOIN LATERAL (
+           SELECT sum(i.updated)::float8 AS updated, sum(i.hot_updated)::float8 AS hot
+             FROM ff_internal.counter_interval i
+            WHERE i.rel_id = e.rel_id AND i.ended_at <= f.before_at AND i.fillfactor = f.old_fillfactor
+              AND NOT EXISTS (SELECT FROM ff_internal.change o
+                               WHERE o.rel_id = e.rel_id AND o.seen_at > i.began_at
+                                 AND (o.kind = 'indexes' OR o.kind = 'fillfactor' AND o.before_at < f.before_at))) b
+        ON true
 $$;
 
 -- Returns all input of the model for a table, by name: as type model_input, see src/model/fields.h. prior: the last

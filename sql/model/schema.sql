@@ -15,8 +15,9 @@ CREATE TYPE ff_internal.model_input AS (
     group_new_page float8[],
     update_distance float8[], update_age float8[],
     -- the table, the previous fit, and the surroundings
-    fillfactor float8, filled_at float8, updated_since float8, standing float8, followed float8, prior_updated float8,
-    prior_cost float8[], indexes float8, index_bytes float8, ram_bytes float8, vacuum_scale float8,
+    fillfactor float8, filled_at float8, updated_since float8, before_updated float8, before_hot float8,
+    standing float8, followed float8, prior_updated float8, prior_cost float8[], indexes float8, index_bytes float8,
+    ram_bytes float8, vacuum_scale float8,
     vacuum_threshold float8, vacuum_most float8, vacuum_nap_s float8, sessions float8, index_scans float8,
     seq_scans float8, blocks_fetched float8, checkpoint_s float8, read_us float8
 );

@@ -32,7 +32,8 @@ BEGIN
     WITH cell AS (
         SELECT r.n, c.place, split_part(c.key, '|', 1) AS head, count(c.value) OVER (PARTITION BY c.place) AS filled,
                CASE WHEN f.form NOT IN ('', 'html') THEN ' class="n"'
-                    WHEN f.form = '' AND length(c.value) > 60 THEN ' class="w"' END AS class,
+                    WHEN f.form = '' AND max(length(c.value)) OVER (PARTITION BY c.place) > 60
+                    THEN ' class="w"' END AS class,
                CASE f.form WHEN '' THEN ff_internal.html(c.value)
                            WHEN 'html' THEN c.value
                            WHEN 'B' THEN pg_size_pretty(c.value::numeric)
@@ -261,8 +262,11 @@ path.advised { stroke: var(--good); stroke-width: 2; }
 .bar { fill: var(--hot); } .before { fill: var(--muted); }
 i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin-right: .3em; vertical-align: middle; }
 i.newpage, i.wal { border-top: 2px dashed var(--other); } i.size { border-color: var(--ink); }
-@media screen and (max-width: 64rem) { table { width: max-content; } td { max-width: 24rem; }
-  caption { max-width: 80vw; } }
+@media screen and (max-width: 60rem) { html:not(.js) table { width: max-content; }
+  .js table, .js tbody, .js caption { display: block; } .js thead, .js td:empty { display: none; }
+  .js tbody tr { display: flex; flex-wrap: wrap; gap: 0 1rem; padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  .js tbody tr > * { border: 0; padding: 0; text-align: left; } .js tbody th, .js td.w { flex: 0 0 100%; }
+  .js td:not(.w)::before { content: attr(data-h) " "; color: var(--muted); } }
 @media print { nav, .copy { display: none; } table { font-size: 7.5pt; } th, td { padding: .1rem .25rem; }
   tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; } }
 $css$;
@@ -280,6 +284,7 @@ const value = c => {
 document.documentElement.className = 'js';
 all('table').forEach(t => {
   const heads = all('thead th', t);
+  all('tbody tr', t).forEach(r => heads.forEach((h, i) => { r.cells[i].dataset.h = text(h); }));
   heads.forEach((h, i) => {
     const b = document.createElement('button'), n = h.className === 'n', by = n ? value : text;
     b.textContent = text(h);

@@ -26,9 +26,11 @@ CREATE VIEW @extschema@.ff_metrics (
 SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
        (SELECT round(p.hot_pct::numeric, 1)::float8 / 100
           FROM unnest(a.steps) p WHERE p.fillfactor = a.to_fillfactor),
-       a.confidence::float8, h.updated / nullif(h.seconds, 0), h.hot / nullif(h.updated, 0),
-       h.newpage / nullif(h.updated, 0), h.heap_bytes, h.index_bytes, s.live_pct / 100, s.dead_pct / 100,
-       s.free_pct / 100, extract(epoch FROM now() - r.sampled_at)::float8,
+       a.confidence::float8, round((h.updated / nullif(h.seconds, 0))::numeric, 2)::float8,
+       round((h.hot / nullif(h.updated, 0))::numeric, 4)::float8,
+       round((h.newpage / nullif(h.updated, 0))::numeric, 4)::float8, h.heap_bytes, h.index_bytes,
+       round(s.live_pct::numeric / 100, 4)::float8, round(s.dead_pct::numeric / 100, 4)::float8,
+       round(s.free_pct::numeric / 100, 4)::float8, extract(epoch FROM now() - r.sampled_at)::float8,
        extract(epoch FROM now() - r.seen_at)::float8,
        extract(epoch FROM now() - f.made_at)::float8
   FROM ff_internal.followed r

@@ -37,13 +37,16 @@ RETURN (
     SELECT format(E'<h1>%s%s</h1>\n%s<div class="tiles">\n%s</div>\n',
                CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
                ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'),
-                           ff_internal.brings(c.wal, c.disk, c.seconds)) END,
+                           ff_internal.brings(c.wal, c.disk, c.seconds, c.updates, c.watched,
+                                              100 * c.wal / nullif(c.wal_now, 0)::numeric)) END,
                ' Based on ' || ff_internal.span(c.watched)
                || CASE WHEN c.provisional THEN ': provisional.' ELSE '.' END,
                CASE WHEN c.provisional AND c.n > 0 THEN
                    E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '
                    'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END, k.tiles)
       FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
+                   sum(((t.fit).choice).wal_bytes_now * 86400 * t.updates_per_s) AS wal_now,
+                   sum(t.updates_per_s) AS updates,
                    sum(t.disk_bytes_change) AS disk, sum(t.rewrite_s) AS seconds,
                    bool_or(t.provisional) AS provisional,
                    extract(epoch FROM min(t.observed))::float8 AS watched
@@ -88,7 +91,8 @@ RETURN (
                    t.cause, o.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
                    c.predicted_hot_pct AS "HOT then|1 %", t.size_bytes AS "size|B",
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
-                   -nullif(c.wal_bytes_per_day_saved, 0) AS "WAL a day|+B", -c.gain_pct AS "cost|+1 %",
+                   -CASE WHEN c.observed >= '1 hour' THEN nullif(c.wal_bytes_per_day_saved, 0) END AS "WAL a day|+B",
+                   -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
                    coalesce(ff_internal.rewrite_time(c.rewrite_s),
                             CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
@@ -138,7 +142,8 @@ BEGIN
             pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
             'left as it is: ' || pg_size_pretty(now.size_bytes),
             ff_internal.number(now.settled_hot_pct, 1, ' % HOT once settled'),
-            'changed: CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
+            'changed: CPU ' || -CASE WHEN t.observed >= '1 hour' THEN nullif(t.cpu_seconds_per_day_saved, 0) END
+                || ' s a day',
             'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id),
         (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.page_sample p
@@ -170,7 +175,7 @@ RETURN (
                                      max(v.undo)) AS why,
                            max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
                            max(ARRAY[nullif(v.before, 0), v.after]) FILTER (WHERE v.measure = 'WAL per update') AS wal
-                      FROM @extschema@.ff_verify() v WHERE v.change <> ''
+                      FROM ff_internal.verified() v WHERE v.change <> ''
                      GROUP BY 1, 2, 3 ORDER BY 3 DESC, 1, 2 LIMIT 100) o
               LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
              ORDER BY o.changed_at DESC, o.relation, o.change) r);
@@ -186,6 +191,47 @@ RETURN (
       FROM (SELECT s.setting, coalesce(s.relation::text, 'the server') AS "of", s.current_value AS now,
                    s.proposed_value AS proposed, s.action, s.evidence, s.reason AS why
               FROM @extschema@.ff_settings() s) r);
+
+-- What is new, at most eight lines.
+CREATE FUNCTION ff_internal.report_week() RETURNS text
+LANGUAGE sql STABLE
+RETURN coalesce((
+    SELECT ff_internal.html_table('Newest first, at most eight lines; ff_changes() has all.', json_agg(r))
+      FROM (SELECT ff_internal.minute(n.at) AS at, n.relation AS "table", n.what, n.details
+              FROM ff_internal.news('7 days') n LIMIT 8) r), E'<p>Nothing is new.</p>\n');
+
+-- Advice that somebody declined.
+CREATE FUNCTION ff_internal.report_dismissed() RETURNS text
+LANGUAGE sql STABLE
+RETURN (
+    SELECT ff_internal.html_table('Declined by ff_dismiss(), and not counted above.', json_agg(r))
+      FROM (SELECT ff_internal.html_name(t.nspname, t.relname) AS "table|html",
+                   ff_internal.minute(d.dismissed_at) AS since, d.dismissed_by AS "by",
+                   ff_internal.minute(nullif(d.until, 'infinity')) AS until, d.reason AS why
+              FROM ff_internal.dismissal d JOIN ff_internal.relation t USING (rel_id)
+             WHERE d.until > now() AND t.closed_at IS NULL ORDER BY d.dismissed_at DESC) r);
+
+-- What holds back pruning, now or within the lookback, at most twenty.
+CREATE FUNCTION ff_internal.report_held() RETURNS text
+LANGUAGE sql VOLATILE
+RETURN (
+    SELECT ff_internal.html_table('While one of these has an old snapshot, dead versions stay, and updates find no '
+               'room. HOT share of the updates meanwhile and otherwise; ff_horizon() has more.', json_agg(r))
+      FROM (SELECT h.kind AS what, h.holder, h.role_name AS role, h.application, ff_internal.minute(h.since) AS since,
+                   ff_internal.span(h.held_s) || CASE WHEN h.now THEN ' so far' ELSE '' END AS "held for",
+                   h.hot_pct_held AS "HOT meanwhile|1 %", h.hot_pct_else AS "HOT otherwise|1 %",
+                   h.lost_hot AS "HOT updates lost|0", h.suggestion AS "what to do"
+              FROM @extschema@.ff_horizon() h LIMIT 20) r);
+
+-- B-tree indexes to rebuild, at most twenty; pages are read for three seconds.
+CREATE FUNCTION ff_internal.report_indexes() RETURNS text
+LANGUAGE sql VOLATILE
+RETURN (
+    SELECT ff_internal.html_table('Largest first; ff_advise_indexes() has all and the statements.', json_agg(r))
+      FROM (SELECT l.index::text AS index, l.fillfactor AS "now|0", j.recommended_fillfactor AS "new|0", j.action,
+                   j.size_bytes AS "size|B", j.predicted_size_bytes AS "size then|B", j.reason AS why
+              FROM ff_internal.index_facts(NULL, 3) l CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
+             WHERE j.action IN ('raise', 'rebuild') LIMIT 20) r);
 
 -- What the report cannot know, and why.
 CREATE FUNCTION ff_internal.report_limits(tables ff_internal.report_row[]) RETURNS text
@@ -223,12 +269,16 @@ BEGIN
     tables := ARRAY(SELECT t FROM ff_internal.report_row t ORDER BY t.place);
     SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), '') INTO body
       FROM (VALUES
+        ('week', 'This week', ff_internal.report_week()),
         ('sql', 'The SQL', ff_internal.report_sql(tables)),
         ('first', 'What to do first', ff_internal.report_list(tables, 'change', 0, NULL, 'The most worthwhile first, '
             'with what a change brings once all pages have the new density. Cost: time, WAL and size, weighted by the '
             'settings. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.')),
         ('cure', 'Where fillfactor is not the cure', ff_internal.report_list(tables, 'cure', 0, greatest(detailed, 20),
             'The most updates that are not HOT first; at most ' || greatest(detailed, 20) || '.')),
+        ('held', 'What holds back pruning', ff_internal.report_held()),
+        ('indexes', 'Indexes', ff_internal.report_indexes()),
+        ('dismissed', 'Dismissed', ff_internal.report_dismissed()),
         ('verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
             E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
         ('details', 'Tables in detail', (
@@ -252,6 +302,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
-'All results on one self-contained HTML page: the answer in a sentence, statements to copy, tables ranked by '
-'worth, whether earlier changes helped, settings, what is unknown. detailed: number of tables shown in detail. '
+'All results on one self-contained HTML page: the answer in a sentence, what is new this week, statements to copy, '
+'tables ranked by worth, what holds back pruning, indexes, dismissed advice, whether earlier changes helped, '
+'settings, what is unknown. It reads pages of indexes for at most three seconds. detailed: number of tables shown in '
+'detail. '
 'To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';

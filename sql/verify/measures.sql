@@ -71,6 +71,11 @@ BEGIN ATOMIC
       FROM compared o WHERE (o.r).before IS NOT NULL OR (o.r).after IS NOT NULL;
 END;
 
+-- The value of a measure, rounded.
+CREATE FUNCTION ff_internal.shown(value double precision, unit text) RETURNS numeric
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN round(value::numeric, CASE unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END);
+
 -- Adds to each measure of a change its verdict (NULL: it does not count), its difference (HOT share in points, others
 -- in percent), that in words, and its weight in the cost of a fillfactor. A difference counts if its 95 % interval
 -- excludes zero, it is large enough, and the measure has a weight.
@@ -83,8 +88,10 @@ BEGIN ATOMIC
                     WHEN d.certain AND d.large THEN CASE WHEN d.difference * r.bad < 0 THEN 'better' ELSE 'worse' END
                     WHEN d.high - d.low > 2 * r.unclear THEN 'unclear'
                     ELSE 'equal' END, m.note)::ff_internal.measure,
-           d.difference, concat(m.measure, to_char(d.difference, ' FMSG999990.0 '), r.unit,
-                                CASE WHEN d.large AND NOT d.certain THEN ' (uncertain)' END), r.weight
+           d.difference, concat(m.measure, ' ', ff_internal.shown(m.before, m.unit), ' -> ',
+                                ff_internal.shown(m.after, m.unit), ' ' || m.unit,
+                                to_char(CASE r.unit WHEN '%' THEN d.difference END, '" ("FMSG999990" %)"'),
+                                CASE WHEN d.large AND NOT d.certain THEN ', uncertain' END), r.weight
       FROM ff_internal.measures(c) m
      CROSS JOIN (SELECT ff_internal.setting('time_weight') AS time,
                         ff_internal.setting('wal_weight') AS wal,

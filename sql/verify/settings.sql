@@ -48,9 +48,9 @@ RETURNS TABLE (place integer, name text, wanted text, action text, evidence text
 LANGUAGE sql VOLATILE ROWS 20
 AS $$
     -- All chosen. enough_wal: bytes needed to judge WAL; images_pct: a large share of full-page images;
-    -- low_timeout_ms: low enough.
+    -- most_min: longest timeout proposed, minutes.
     WITH constant AS (
-        SELECT 1e8 AS enough_wal, 50 AS images_pct, 600000 AS low_timeout_ms
+        SELECT 1e8 AS enough_wal, 50 AS images_pct, 10 AS most_min
     )
     SELECT p.*
       FROM constant k,
@@ -75,7 +75,9 @@ AS $$
                AND o.last_seen_at > now() - ff_internal.lookback()) i(n, seconds, role),
            LATERAL (SELECT (s.own ->> 'shared_buffers')::bigint * m.block,
                            -- an upper bound: an image is at most one page
-                           round(100 * least(1, w.wal_fpi * m.block / nullif(w.wal_bytes, 0)))) f(buffers, images_pct),
+                           round(100 * least(1, w.wal_fpi * m.block / nullif(w.wal_bytes, 0))),
+                           -- would have ended the longest at half of its time; at least a minute
+                           greatest(1, least(k.most_min, floor(i.seconds / 120)))) f(buffers, images_pct, minutes),
            LATERAL (VALUES
         (10, 'backend_flush_after', '2MB', 'trial',
          concat(coalesce('tables and indexes of this database ' || pg_size_pretty(nullif(d.bytes, 0)::bigint),
@@ -102,13 +104,13 @@ AS $$
               WHEN f.images_pct < k.images_pct THEN 'less than half of the WAL is full-page images' END,
          'full-page images may be most of the WAL, and they compress, for CPU time at the first change of a page after '
          'a checkpoint'),
-        (40, 'idle_in_transaction_session_timeout', '10min', 'trial',
+        (40, 'idle_in_transaction_session_timeout', f.minutes || 'min', 'trial',
          CASE WHEN i.n = 0 THEN 'no session was seen idle in transaction for a minute'
               ELSE format('%s idle in transaction held a snapshot for a minute, the longest (role %s) for %s',
                           ff_internal.counted(i.n, 'session'), coalesce(quote_ident(i.role), 'unknown'),
                           ff_internal.span(i.seconds)) END,
          CASE WHEN i.n = 0 THEN 'no such session was seen'
-              WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND k.low_timeout_ms
+              WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND 60000 * f.minutes
               THEN 'set already' END,
          'what such a session could still see cannot be pruned, see ff_horizon(); the server then ends such sessions'),
         (50, 'autovacuum', 'on', 'change', 'it is ' || (s.own ->> 'autovacuum'),

@@ -14,10 +14,10 @@ BEGIN ATOMIC
     ), w AS MATERIALIZED (
         SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w
     ), found AS (
-        SELECT string_agg(w.words, ', ' ORDER BY w.place) FILTER (WHERE w.verdict = 'better') AS better,
-               string_agg(w.words, ', ' ORDER BY w.place) FILTER (WHERE w.verdict = 'worse') AS worse,
-               string_agg(w.words, ', ' ORDER BY w.place) FILTER (WHERE w.verdict = 'equal') AS equal,
-               string_agg(w.words, ', ' ORDER BY w.place) FILTER (WHERE w.verdict = 'unclear') AS unclear,
+        SELECT string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'better') AS better,
+               string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'worse') AS worse,
+               string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'equal') AS equal,
+               string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'unclear') AS unclear,
                max(w.difference) FILTER (WHERE w.measure = 'bytes per row' AND w.weight > 0) AS size,
                sum(w.weight * ln(1 + w.difference / 100)) FILTER (WHERE w.weight > 0 AND w.difference > -100) AS cost,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
@@ -32,29 +32,28 @@ BEGIN ATOMIC
                                          WHEN f.size >= k.size_hurts THEN 'hurt' END) s(verdict)
          CROSS JOIN LATERAL (VALUES
                (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> '', s.verdict, false,
-                format('hardly any %s on either side, so only the size is judged', f.what)),
+                format('hardly any %s; only the size is judged', f.what)),
                (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,
-                format('%s with %s %s from before the change can be compared; %s with %s are needed, and later '
-                       'collections add none', ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what,
-                       k.intervals, k.updates)),
+                format('%s with %s %s before it; %s with %s are needed; later collections add none',
+                       ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.intervals, k.updates)),
                (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
-                format('%s with %s %s can be used since the change; %s with %s are needed%s',
+                format('%s with %s %s since it; %s with %s are needed%s',
                        ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates,
                        -- the first third is left out (settling)
                        CASE WHEN f.n2 < k.intervals
-                            THEN format(': about %s more collections after work', 2 * k.intervals - 1 - f.n2) END)),
+                            THEN format('; about %s more collections after work', 2 * k.intervals - 1 - f.n2) END)),
                (4, f.better <> '' AND f.worse <> '', CASE WHEN f.cost < -k.cost_matters THEN 'helped'
                                                           WHEN f.cost > k.cost_matters THEN 'hurt'
                                                           ELSE 'no difference' END, false,
-                format('%s, but %s: weighed together, cost %s %%', f.better, f.worse,
+                format('%s; but %s; weighed together, cost %s %%', f.better, f.worse,
                        to_char(100 * (exp(f.cost) - 1), 'FMSG999990.0'))),
                (5, coalesce(f.better, f.worse) <> '', CASE WHEN f.better <> '' THEN 'helped' ELSE 'hurt' END, false,
-                concat_ws(', ', f.better, f.worse, f.equal, f.unclear)),
+                concat_ws('; ', f.better, f.worse, f.equal, f.unclear)),
                (6, f.unclear <> '' OR f.equal IS NULL, 'too early', true,
-                coalesce(f.unclear || ': the intervals scatter too much to tell yet',
+                coalesce(f.unclear || '; the intervals scatter too much to tell yet',
                          'nothing could be measured on both sides')),
                (7, true, coalesce(s.verdict, 'no difference'), false,
-                concat(CASE s.verdict WHEN 'helped' THEN 'nothing lost: ' WHEN 'hurt' THEN 'nothing gained: ' END,
+                concat(CASE s.verdict WHEN 'helped' THEN 'nothing lost; ' WHEN 'hurt' THEN 'nothing gained; ' END,
                        f.equal))) r(place, applies, verdict, waits, reason)
          WHERE r.applies ORDER BY r.place LIMIT 1
     )
@@ -78,7 +77,11 @@ AS $$
                          THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
 $$;
 
-CREATE FUNCTION ff_internal.verified(target regclass, all_measures boolean)
+-- The effect of each change, latest first: the verdict (measure overall), then each measure that counts, or all.
+-- before, after, predicted (by the advice): in unit, over the intervals on both sides. difference_low, difference_high:
+-- 95 % interval of after minus before; NULL if too wide. undo: statements that undo a change that hurt. One row says so
+-- if nothing changed.
+CREATE FUNCTION ff_internal.verified(target regclass DEFAULT NULL, all_measures boolean DEFAULT false)
 RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
                before double precision, after double precision, predicted double precision,
                difference_low double precision, difference_high double precision, unit text, note text, undo text)
@@ -119,17 +122,17 @@ AS $$
                        THEN v.before * (v.prediction).predicted_size_bytes
                             / nullif((v.prediction).size_bytes, 0) END) p(x)
      CROSS JOIN LATERAL (
-           SELECT ARRAY(SELECT round(u.x::numeric, CASE v.unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END)
+           SELECT ARRAY(SELECT ff_internal.shown(u.x, v.unit)
                           FROM unnest(ARRAY[v.before, v.after, p.x, v.low, v.high]) u(x))) r(x)
      CROSS JOIN LATERAL (
            SELECT CASE WHEN v.place = 0 THEN concat_ws('; ', v.note,
                             CASE WHEN (v.altered).new_fillfactor < (v.altered).old_fillfactor AND v.verdict <> 'helped'
                                       AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i
                                            WHERE i.rel_id = v.rel_id AND i.ended_at > v.before_at AND i.rewritten)
-                                 THEN 'the table was not rewritten since, so its old pages are as full as before' END,
-                            'changed at the same time, so not told apart: ' || v.together,
+                                 THEN 'not rewritten since; its old pages are as full as before' END,
+                            'changed at the same time; not told apart: ' || v.together,
                             CASE WHEN v.kind = 'indexes'
-                                 THEN 'what indexes are good for in reading is not judged here'
+                                 THEN 'what indexes do for reading is not judged'
                                  WHEN v.kind = 'rewrite' AND v.verdict = 'hurt'
                                  THEN 'a rewrite cannot be taken back' END)
                        WHEN v.measure <> 'HOT share' OR v.kind <> 'fillfactor' THEN v.note
@@ -169,3 +172,30 @@ note: why. undo: statements that undo a change that hurt; run them one by one ou
 WAL, blocks and time cover the statements that only update this table and ran on both sides; each is compared with '
 'itself.
 Errors: 42P01 unknown OID, 42809 not a table.';
+
+-- The rows of ff_verified.
+CREATE FUNCTION ff_internal.verdicts()
+RETURNS TABLE (relation regclass, changed text, change text, verdict text, result text)
+LANGUAGE sql STABLE ROWS 100
+AS $$
+    SELECT ff_internal.check_role('reader');
+    SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'), regexp_replace(v.change, '^fillfactor ', ''),
+           max(v.verdict) FILTER (WHERE v.measure = 'overall'),
+           concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
+               max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),
+               max(v.note) FILTER (WHERE v.measure = 'statements'),
+               'predicted: ' || nullif(concat_ws(', ',
+                    max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT',
+                    max(v.predicted) FILTER (WHERE v.measure = 'WAL per update') || ' bytes of WAL'), '')), 46),
+               'undo: ' || max(v.undo))
+      FROM @extschema@.ff_verify() v
+     GROUP BY v.relation, v.changed_at, v.change
+     ORDER BY v.changed_at DESC, v.relation, v.change
+$$;
+
+CREATE VIEW @extschema@.ff_verified AS SELECT * FROM ff_internal.verdicts();
+COMMENT ON VIEW @extschema@.ff_verified IS
+'The verdicts of ff_verify() at a glance, under 100 characters wide, latest first. changed: month, day and time of the '
+'collection that saw the change first. change: of fillfactor (two numbers), other options, indexes, a rewrite (new '
+'file) or a setting. result: a line for each measure that counts, before -> after; then what the advice predicted, and '
+'the statements that undo a change that hurt. uncertain: the 95 % interval of the difference includes zero.';

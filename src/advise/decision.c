@@ -131,8 +131,8 @@ diagnose(const DnFacts *f, DnDecision *d)
 	d->row_width = is(c, "too_wide") ? row_width(f) :
 		or_else(f->inserted_width, or_else(f->updated_width, 0));
 	/* the model can help; an old snapshot has to end first; with few updates 100 needs no advice */
-	d->wants_model = row_width(f) > 0 && !is(c, "not_examined") && !is(c, "no_data") && !is(c, "too_wide") &&
-		!is(c, "old_snapshot") && !d->idle && (!is(c, "few_updates") || f->fillfactor < TW_MAX_FF);
+	d->wants_model = row_width(f) > 0 && !is(c, "not_examined") && !is(c, "no_data") &&
+		!is(c, "too_wide") && !is(c, "old_snapshot") && !d->idle && (!is(c, "few_updates") || f->fillfactor < TW_MAX_FF);
 	d->columns_known = !(f->recent_updated * (1 - f->newpage_share) < STAYED) ||
 		!isnan(f->indexed_share) || f->indexes <= 1;
 	d->passed_over = d->wants_model && isnan(f->current_step);
@@ -349,8 +349,9 @@ mostly_read(const DnFacts *f)
 }
 
 /*
- * Why less room is left alone although it pays: fewer updates would be HOT than were; or no
- * more, and what pages that are pruned or touched less often save is not clearly enough.
+ * Why a lower fillfactor is not advised although it pays: fewer updates would be HOT than
+ * were; or no more, and what pages that are pruned or touched less often save, beyond what
+ * any rewrite saves, is not clearly enough.
  */
 static const char *
 no_hot_gain(const DnFacts *f, const DnDecision *d)
@@ -359,11 +360,12 @@ no_hot_gain(const DnFacts *f, const DnDecision *d)
 	double		seen = 100 * f->recent_hot_updated / f->recent_updated;
 	double		predicted = then < 0 ? NAN : f->step_hot[then];
 	double		clear = CLEAR_GAINS * f->min_gain * (stands(f, d) ? STANDS : 1);
+	double		any = then >= 0 && f->step_rewrites[then] > 0 ? fmax(1, or_else(f->rewrite_gain, 1)) : 1;
 
 	/* as shown, in tenths */
 	if (rint(10 * predicted) < rint(10 * seen))
 		return "less_hot";
-	return predicted < seen + 100 * LACKING && 1 - 1 / d->gain < clear ? "no_hot_gain" : NULL;
+	return predicted < seen + 100 * LACKING && 1 - any / d->gain < clear ? "no_hot_gain" : NULL;
 }
 
 /* A table with enough updates for the model. */

@@ -53,6 +53,7 @@ FACT(current_step)
 FACT(advised_step)
 FACT(model_gain)
 FACT(best_gain)
+FACT(rewrite_gain)				/* cost now / cost after a rewrite at the present fillfactor */
 FACT(model_waits)
 FACT(model_changes)
 FACT(model_confidence)
@@ -61,6 +62,7 @@ FACT(update_call_rows)
 FACTS(step_fillfactor)			/* its curve */
 FACTS(step_cost)
 FACTS(step_hot)					/* predicted HOT share, percent */
+FACTS(step_rewrites)			/* 1: with a rewrite at once */
 FACTS(step_bytes)
 FACTS(step_disk)				/* table and indexes */
 FACTS(step_wal)					/* bytes per update */

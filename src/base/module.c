@@ -73,7 +73,7 @@ static const struct
 	{OURS("min_confidence"), NULL, &ff_min_confidence, 0.2, 0, 1, 0,
 	"Confidence below which a change is not advised yet."},
 	{OURS("fits"), &unread_int[2], NULL, 100, 0, 1000000, 0,
-	"Most tables that one collection fits; the rest follow in later ones."},
+	"Maximum of tables whose model one collection recomputes."},
 	{OURS("retention"), &unread_int[3], NULL, 90 * SECS_PER_DAY, SECS_PER_DAY, LONGEST, GUC_UNIT_S,
 	"How long history is kept."},
 	{OURS("history_rows"), &unread_int[4], NULL, 5000000, 1000, INT_MAX, 0,

@@ -69,6 +69,8 @@ BINS(update_age, EV_LOG2_BINS)			/* live: transactions since their xmin */
 ONE(fillfactor)					/* percent, now */
 ONE(filled_at)					/* fillfactor before its last change without a rewrite; NAN: none */
 ONE(updated_since)				/* rows updated since that change; NAN: none */
+ONE(before_updated)				/* rows updated before that change, at filled_at */
+ONE(before_hot)					/* of these, HOT */
 ONE(standing)					/* fillfactor that the last fit chose */
 ONE(followed)					/* 1: the current fillfactor was advised, then set */
 ONE(prior_updated)				/* rows updated that the last fit is based on */

@@ -27,7 +27,7 @@ static const Prior
 	PR_PAGES = {0.3, 1, 100},		/* the same, if pages show groups: factor on their rows */
 	PR_CALLS = {0.75, 2, 20},		/* one-row statements in a transaction */
 	PR_EVERY = {0, 2, 20},			/* every k-th row */
-	PR_DISTANCE = {0, 0.2, 5},		/* rows from insert to update: factor on what pages show */
+	PR_DISTANCE = {0, 0.04, 5},		/* rows from insert to update: factor on what pages show */
 	PR_SKEW = {0, 0.8, 1.3},		/* exponent of a skewed pick */
 	PR_SHARE = {0.4, 0.03, 0.6},	/* share of a second kind of unknown updates */
 	PR_LAG = {0.5, 0.5, 1000},		/* age of the oldest snapshot, transactions */
@@ -400,14 +400,31 @@ share_density(double off, double share, double sd, double by_share, const Chance
 	return log_density(off / sqrt(sd * sd + by_share * by_share * less * less + chance));
 }
 
-/* Replays a workload up to the window. */
-static void
+/* Replays a workload up to the window.  Returns what was counted at the fillfactor before the
+ * last change, as long as it was observed. */
+static TwinCount
 begin(Twin *t, const FitPlan *p, const TwinWorkload *workload)
 {
+	TwinCount	at_old;
+
 	ff_twin_start(t, workload, p->filled_at, 1);
-	ff_twin_run(t, p->before_set);
+	ff_twin_run(t, p->before_set - p->set_segment);
+	ff_twin_count_from_here(t);
+	ff_twin_run(t, p->set_segment);
+	at_old = t->count;
 	ff_twin_set_fillfactor(t, p->fillfactor);
 	ff_twin_run(t, p->before - p->before_set);
+	return at_old;
+}
+
+/* ln density of a replayed HOT share; 0 if no share was observed. */
+static double
+hot_density(const TwinCount *c, double observed, double updates, const Chance *chance)
+{
+	if (isnan(observed) || c->updates < 1)
+		return 0;
+	return share_density(c->hot / c->updates - observed, observed, SEEN_HOT, SEEN_HOT_SHARE, chance,
+						 c->updates, updates);
 }
 
 /* Replays a workload and returns the ln of the likelihood of what was observed. */
@@ -418,25 +435,18 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 	TwinView	view;
 	TwinCount	sum = {0};
 	Chance		chance = chance_of(&x->workload);
-	double		result = 0;
+	TwinCount	at_old = begin(t, p, &x->workload);
+	double		result = hot_density(&at_old, p->set_hot, p->set_updates, &chance);
 
-	begin(t, p, &x->workload);
 	for (int i = 0; i < FIT_SEGMENTS; i++)
 	{
-		double		hot;
-
 		ff_twin_count_from_here(t);
 		ff_twin_run(t, p->segment[i]);
 		sum.updates += t->count.updates;
 		sum.hot += t->count.hot;
 		sum.moved += t->count.moved;
 		sum.prunes += t->count.prunes;
-		if (isnan(p->segment_hot[i]) || t->count.updates < 1)
-			continue;
-		hot = t->count.hot / t->count.updates;
-		result += share_density(hot - p->segment_hot[i], p->segment_hot[i], SEEN_HOT,
-								SEEN_HOT_SHARE, &chance, t->count.updates,
-								p->segment_updates[i]);
+		result += hot_density(&t->count, p->segment_hot[i], p->segment_updates[i], &chance);
 	}
 	x->hot = sum.updates > 0 ? sum.hot / sum.updates : NAN;
 	if (!isnan(p->split.moved) && sum.updates > 0)

@@ -408,6 +408,9 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->before_set = p->filled_at == p->fillfactor ? 0 :
 		isnan(e->updated_since) ? p->before :
 		bound(p->before - (e->updated_since - p->window.updated) * p->scale, 0, p->before);
+	p->set_updates = e->before_updated;
+	p->set_hot = e->before_updated > 0 ? bound(e->before_hot / e->before_updated, 0, 1) : NAN;
+	p->set_segment = bound(e->before_updated * p->scale, 0, p->before_set);
 	ticks = p->before;
 	for (int i = 0; i < FIT_SEGMENTS; i++)
 		ticks += p->segment[i];

@@ -78,6 +78,9 @@ typedef struct FitPlan
 	/* the course of a replay, in ticks */
 	double		before;			/* before the window */
 	double		before_set;		/* of these, before the fillfactor was changed */
+	double		set_segment;	/* of these, the last ones, which were observed */
+	double		set_hot;		/* HOT share observed then; NAN: unknown */
+	double		set_updates;	/* updates observed then, in the table */
 	double		held_from;		/* a snapshot is held once; from 0 until 0: none */
 	double		held_until;
 	double		segment[FIT_SEGMENTS];	/* of the window, about equal */

@@ -108,7 +108,9 @@ open_heap(FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a table with storage", RelationGetRelationName(rel)),
-				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
+				 errdetail_relkind_not_supported(rel->rd_rel->relkind),
+				 rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ?
+				 errhint("Sample its partitions.") : 0));
 	if (rel->rd_rel->relam != HEAP_TABLE_AM_OID)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

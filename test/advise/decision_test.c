@@ -226,6 +226,9 @@ test_hot(void)
 	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.12), "indexed_column", "lower", NULL, 70, "no HOT gain, saves 10.7 %");
 	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.06, f.standing_from = 100, f.standing_to = 70), "indexed_column", "lower",
 		  NULL, 70, "half is enough for advice that stands");
+	gives(WITH(full_pages, BLOCKED, f.rewrite_gain = 1.1), "indexed_column", "lower", NULL, 70, "without a rewrite");
+	gives(WITH(full_pages, BLOCKED, f.rewrite_gain = 1.1, f.step_rewrites[2] = 1), "indexed_column", "keep", "no_hot_gain",
+		  100, "half of the gain is that of any rewrite");
 	gives(WITH(full_pages, f.step_hot[2] = 52, f.model_gain = 1.03), "page_full", "lower", NULL, 70, "two points more, saves 3 %");
 	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.model_gain = 1.03), "page_full", "keep", "no_hot_gain", 100, "1.9 points more");
 	gives(WITH(full_pages, f.step_hot[2] = 49.9), "page_full", "keep", "less_hot", 100, "fewer would be HOT");

@@ -21,52 +21,70 @@ END $$;
 
 -- refused
 SELECT throws_ok($$ SELECT ff_dismiss(NULL, 'x') $$, '22004', 'relation must not be null', 'NULL is no table');
-SELECT throws_ok($$ SELECT ff_dismiss('uncollected', 'x') $$, '55000', 'table public.uncollected was not collected yet', 'a table without history');
+SELECT throws_ok($$ SELECT ff_dismiss('uncollected', 'x') $$, '55000', 'table public.uncollected was not collected yet',
+    'a table without history');
 SELECT is(hint_of($$ SELECT ff_dismiss('uncollected', 'x') $$), 'Run CALL ff_collect().', 'and what to do about it');
 SELECT throws_ok($$ SELECT ff_dismiss('pg_class', 'x') $$, '42809', NULL, 'a catalog');
 SELECT throws_ok($$ SELECT ff_dismiss('batch', ' ') $$, '22023', 'invalid dismissal', 'no reason');
-SELECT throws_ok($$ SELECT ff_dismiss('batch', 'x', now()) $$, '22023', 'invalid dismissal', 'it must end in the future');
-SELECT throws_ok($$ SELECT ff_dismiss('batch', 'x', NULL) $$, '22023', 'invalid dismissal', 'it must end some time or never');
-SELECT throws_ok($$ SELECT ff_dismiss('batch', NULL) $$, '42704', 'the advice for public.batch is not dismissed', 'nothing to take back');
+SELECT throws_ok($$ SELECT ff_dismiss('batch', 'x', now()) $$, '22023', 'invalid dismissal',
+    'it must end in the future');
+SELECT throws_ok($$ SELECT ff_dismiss('batch', 'x', NULL) $$, '22023', 'invalid dismissal',
+    'it must end some time or never');
+SELECT throws_ok($$ SELECT ff_dismiss('batch', NULL) $$, '42704', 'the advice for public.batch is not dismissed',
+    'nothing to take back');
 
 -- dismissed
 SAVEPOINT dismissed;
 SELECT is(action, 'lower', 'a change is advised') FROM ff_advise('batch');
-SELECT is(ff_dismiss('batch', E'too <b>small</b>\n for us.'), 'advice for public.batch is dismissed', 'it is dismissed');
-SELECT is((action, recommended_fillfactor, gain_pct, wal_bytes_per_day_saved, disk_bytes_change, ddl, needs_rewrite, rewrite_seconds)::text, ('keep', :now, NULL::real, NULL::bigint, NULL::bigint, NULL::text, false, NULL::float8)::text, 'it is kept, and nothing is saved')
+SELECT is(ff_dismiss('batch', E'too <b>small</b>\n for us.'), 'advice for public.batch is dismissed',
+    'it is dismissed');
+SELECT is((action, recommended_fillfactor, gain_pct, wal_bytes_per_day_saved, disk_bytes_change, ddl, needs_rewrite,
+    rewrite_seconds)::text,
+    ('keep', :now, NULL::real, NULL::bigint, NULL::bigint, NULL::text, false, NULL::float8)::text,
+    'it is kept, and nothing is saved')
   FROM ff_advise('batch');
-SELECT matches(reason, format('^Dismissed %s by %s: too <b>small</b>[?] for us[.] Otherwise fillfactor %s would be advised(, for [0-9]+ [kMG]?B(ytes)? (less|more) WAL a day)?[.] [A-Z]', to_char(now(), 'YYYY-MM-DD'), current_user, :new),
+SELECT matches(reason, format('^Dismissed %s by %s: too <b>small</b>[?] for us[.]\nOtherwise fillfactor %s would be advised(, for [0-9]+ [kMG]?B(ytes)? (less|more) WAL a day)?[.]\n[A-Z]', to_char(now(), 'YYYY-MM-DD'), current_user, :new),
                'the reason says who declined what') FROM ff_advise('batch');
-SELECT is(action || ': ' || why, 'keep: dismissed, see ff_advise()', 'the overview has it') FROM ff_advice WHERE relation = 'batch';
-SELECT is_empty($$ SELECT FROM jsonb_array_elements(ff_script_json()->'changes') c WHERE c->>'relation' = 'public.batch' $$, 'the script leaves it out');
-SELECT is((SELECT string_agg(a->>'action', '') FROM jsonb_array_elements(ff_export()->'advice') a WHERE a->>'relation' = 'public.batch'), 'keep', 'a hub sees that it is kept');
+SELECT is(action || ': ' || why, 'keep: dismissed, see ff_advise()', 'the overview has it')
+    FROM ff_advice WHERE relation = 'batch';
+SELECT is_empty($$
+    SELECT FROM jsonb_array_elements(ff_script_json()->'changes') c
+    WHERE c->>'relation' = 'public.batch' $$,
+    'the script leaves it out');
+SELECT is((SELECT string_agg(a->>'action', '')
+    FROM jsonb_array_elements(ff_export()->'advice') a
+    WHERE a->>'relation' = 'public.batch'),
+    'keep', 'a hub sees that it is kept');
 SELECT doesnt_match(ff_report(0), 'ALTER TABLE public.batch', 'the report has no statement');
 SELECT matches(ff_report(0), 'too &lt;b&gt;small&lt;/b&gt;', 'the report has the reason, escaped');
 SELECT is(ff_internal.collect_fit(:id), 1::bigint, 'collections go on');
-SELECT is(action || to_fillfactor, 'lower' || :new, 'and keep what would be advised') FROM ff_internal.fit WHERE rel_id = :id;
+SELECT is(action || to_fillfactor, 'lower' || :new, 'and keep what would be advised')
+    FROM ff_internal.fit WHERE rel_id = :id;
 ALTER TABLE batch RENAME TO renamed;
 SELECT matches(reason, '^Dismissed ', 'a renamed table stays dismissed') FROM ff_advise('renamed');
 ALTER TABLE renamed RENAME TO batch;
 
 -- until it saves three times as much
 SELECT is(wal_bytes::bigint, :saved::bigint, 'what the change saved then is kept') FROM ff_internal.dismissal;
-SELECT ok(ff_internal.dismissed(:id, :new, 3 * greatest(:saved, 1048576)::bigint) IS NOT NULL, 'dismissed while it saves three times as much');
-SELECT is(ff_internal.dismissed(:id, :new, 3 * greatest(:saved, 1048576)::bigint + 1), NULL, 'more brings it back');
+SELECT ok(ff_internal.dismissed(:id, :new, 3 * greatest(:saved, 1048576)::bigint, '') IS NOT NULL, 'dismissed while it saves three times as much');
+SELECT is(ff_internal.dismissed(:id, :new, 3 * greatest(:saved, 1048576)::bigint + 1, ''), NULL, 'more brings it back');
 UPDATE ff_internal.dismissal SET wal_bytes = NULL;
-SELECT ok(ff_internal.dismissed(:id, :new, 1000000000000) IS NOT NULL, 'dismissed before any change was advised');
+SELECT ok(ff_internal.dismissed(:id, :new, 1000000000000, '') IS NOT NULL, 'dismissed before any change was advised');
 SELECT ff_internal.collect_fit(:id);
-SELECT is(wal_bytes BETWEEN 0.99 * :saved AND 1.01 * :saved, true, 'the first collection that advises a change tells its worth') FROM ff_internal.dismissal;
+SELECT is(wal_bytes BETWEEN 0.99 * :saved AND 1.01 * :saved, true,
+    'the first collection that advises a change tells its worth')
+    FROM ff_internal.dismissal;
 UPDATE ff_internal.dismissal SET wal_bytes = -1;
-SELECT is(ff_internal.dismissed(:id, :new, 3 * 1048576) IS NULL, false, 'a change that saves less than 3 MB a day stays dismissed');
+SELECT is(ff_internal.dismissed(:id, :new, 3 * 1048576, '') IS NULL, false, 'a change that saves less than 3 MB a day stays dismissed');
 UPDATE ff_internal.fit SET choice.wal_bytes_now = (choice).wal_bytes_now + 1000000;
 SELECT is(action, 'lower', 'advised again once it saves much more') FROM ff_advise() WHERE relation = 'batch'::regclass;
 ROLLBACK TO dismissed;
 
 -- expired, and taken back
 SELECT is(ff_dismiss('batch', 'later', '2999-12-31 12:00'), 'advice for public.batch is dismissed until 2999-12-31 12:00', 'dismissed for a time');
-SELECT matches(reason, '^Dismissed [-0-9]+ by [^ ]+ until 2999-12-31: later[.] ', 'the reason says how long') FROM ff_advise('batch');
+SELECT matches(reason, '^Dismissed [-0-9]+ by [^ ]+ until 2999-12-31: later[.]\n', 'the reason says how long') FROM ff_advise('batch');
 SELECT is(ff_dismiss('batch', 'never'), 'advice for public.batch is dismissed', 'dismissed again: the last one counts');
-SELECT matches(reason, '^Dismissed [-0-9]+ by [^ ]+: never[.] ', 'with its reason') FROM ff_advise('batch');
+SELECT matches(reason, '^Dismissed [-0-9]+ by [^ ]+: never[.]\n', 'with its reason') FROM ff_advise('batch');
 SELECT isnt(wal_bytes, NULL, 'and what the change saves') FROM ff_internal.dismissal;
 UPDATE ff_internal.dismissal SET until = now();
 SELECT is(action, 'lower', 'an expired dismissal does not count') FROM ff_advise('batch');
@@ -80,11 +98,17 @@ SELECT ff_dismiss('batch', 'kept');
 INSERT INTO ff_internal.dismissal VALUES (-1, now(), 'nobody', 'table is gone', 'infinity', NULL);
 DELETE FROM ff_internal.advice_event;
 INSERT INTO ff_internal.advice_event SELECT i, now() - age, what, age::text
-  FROM (VALUES (:id, interval '100 days', 'advised'), (:id, '1 day', 'moved'), (:id, '300 days', 'blocked'), (:id, '200 days', 'unblocked'), (-1, '200 days', 'blocked')) v(i, age, what);
+  FROM (VALUES (:id, interval '100 days', 'advised'), (:id, '1 day', 'moved'), (:id, '300 days', 'blocked'),
+      (:id, '200 days', 'unblocked'), (-1, '200 days', 'blocked')) v(i, age, what);
 SELECT ff_internal.prune(1000);
-SELECT results_eq('SELECT what FROM ff_internal.advice_event ORDER BY seen_at', $$ VALUES ('unblocked'), ('moved') $$, 'old lines go, but the last word on indexes');
-SELECT results_eq('SELECT reason FROM ff_internal.dismissal', $$ VALUES ('kept') $$, 'dismissals of tables that are gone go');
-SELECT set_eq($$ SELECT c.relname::text FROM pg_extension e, unnest(e.extconfig) t JOIN pg_class c ON c.oid = t WHERE e.extname = 'fillfactor_advisor' AND c.relname IN ('dismissal', 'advice_event') $$,
+SELECT results_eq('SELECT what FROM ff_internal.advice_event ORDER BY seen_at', $$ VALUES ('unblocked'), ('moved') $$,
+    'old lines go, but the last word on indexes');
+SELECT results_eq('SELECT reason FROM ff_internal.dismissal', $$ VALUES ('kept') $$,
+    'dismissals of tables that are gone go');
+SELECT set_eq($$
+    SELECT c.relname::text FROM pg_extension e, unnest(e.extconfig) t
+    JOIN pg_class c ON c.oid = t
+    WHERE e.extname = 'fillfactor_advisor' AND c.relname IN ('dismissal', 'advice_event') $$,
               '{dismissal,advice_event}'::text[], 'both are dumped');
 SELECT * FROM finish();
 ROLLBACK;

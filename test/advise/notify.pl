@@ -20,8 +20,10 @@ SET client_min_messages = error;
 LOAD 'fillfactor_advisor';
 $worth
 SELECT ff_internal.note(r.rel_id, w.what, w.details, w.wal)
-  FROM ff_internal.relation r, (VALUES ('advised', 'five', 5242880), ('advised', 'six', 6291456), ('advised', 'unknown', NULL),
-       ('moved', 'seven', 7340032), ('verdict', 'hurt: it', NULL), ('verdict', 'helped: it', NULL)) w(what, details, wal)
+  FROM ff_internal.relation r, (VALUES
+	     ('advised', 'five', 5242880), ('advised', 'six', 6291456), ('advised', 'unknown', NULL),
+       ('moved', 'seven', 7340032), ('verdict', 'hurt: it', NULL),
+	     ('verdict', 'helped: it', NULL)) w(what, details, wal)
  WHERE r.relname = 't';
 });
 	is($rc, 0, "notes are written: $err");
@@ -29,8 +31,12 @@ SELECT ff_internal.note(r.rel_id, w.what, w.details, w.wal)
 }
 is(heard(''), '', 'nothing is sent by default');
 is(heard('SET fillfactor_advisor.notify_worth = -1;'), '', 'nor at -1');
-is(heard(q{SET fillfactor_advisor.notify_worth = '6MB';}), 'public.t advised: six, public.t verdict: hurt: it', 'advice that saves 6 MB of WAL a day, and what hurt');
-is(heard('SET fillfactor_advisor.notify_worth = 0;'), 'public.t advised: five, public.t advised: six, public.t verdict: hurt: it', 'all advice that saves WAL, and what hurt');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM ff_changes() WHERE relation = \'public.t\''), 24, 'what is not sent is written, too');
+is(heard(q{SET fillfactor_advisor.notify_worth = '6MB';}), 'public.t advised: six, public.t verdict: hurt: it',
+	'advice that saves 6 MB of WAL a day, and what hurt');
+is(heard('SET fillfactor_advisor.notify_worth = 0;'),
+	'public.t advised: five, public.t advised: six, public.t verdict: hurt: it',
+	'all advice that saves WAL, and what hurt');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM ff_changes() WHERE relation = \'public.t\''), 24,
+	'what is not sent is written, too');
 $node->stop;
 done_testing();

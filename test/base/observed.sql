@@ -8,88 +8,155 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(94);
+SELECT plan(95);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO ff_internal.observed VALUES (kind, id, change)
-	ON CONFLICT ON CONSTRAINT observed_pkey DO UPDATE SET said = CASE jsonb_typeof(EXCLUDED.said) WHEN 'array' THEN EXCLUDED.said ELSE observed.said || EXCLUDED.said END $$;
+	ON CONFLICT ON CONSTRAINT observed_pkey DO UPDATE SET said = CASE jsonb_typeof(EXCLUDED.said)
+		WHEN 'array' THEN EXCLUDED.said ELSE observed.said || EXCLUDED.said END $$;
 CREATE FUNCTION counts(name text, more jsonb) RETURNS void LANGUAGE sql AS $$
 	SELECT says('table', name::regclass, jsonb_build_object('counted', (
 		SELECT jsonb_object_agg(k, coalesce((o.said->'counted'->>k)::bigint, 0) + coalesce((more->>k)::bigint, 0))
-		  FROM unnest('{inserted,updated,hot_updated,newpage_updated,deleted,seq_scans,index_scans,blocks_fetched,blocks_hit,vacuums}'::text[]) k
+		  FROM unnest(
+		      '{inserted,updated,hot_updated,newpage_updated,deleted,seq_scans,index_scans,blocks_fetched,blocks_hit,'
+		      'vacuums}'::text[]) k
 		  LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = name::regclass))) $$;
 -- reads(MINUTES): the source was read so many minutes after the first time, which was an hour ago
 CREATE TABLE begun AS SELECT date_trunc('second', now()) - interval '60 min' AS at;
 CREATE FUNCTION reads(minutes int) RETURNS void LANGUAGE sql AS $$
-	SELECT says('server', 0, jsonb_build_object('read_at', b.at + make_interval(mins => minutes), 'next_xid', 1000 + 500 * minutes, 'busy_ms', 30000 * minutes)) FROM begun b $$;
+	SELECT says('server', 0,
+		jsonb_build_object('read_at', b.at + make_interval(mins => minutes), 'next_xid', 1000 + 500 * minutes,
+			'busy_ms', 30000 * minutes))
+		FROM begun b $$;
 CREATE FUNCTION setting_is(name text, value text, unit text DEFAULT NULL) RETURNS void LANGUAGE sql AS $$
-	SELECT says('server', 0, jsonb_build_object('settings', coalesce(o.said->'settings', '{}') || jsonb_build_object(name, jsonb_build_object('value', value, 'unit', unit))))
+	SELECT says('server', 0,
+		jsonb_build_object('settings',
+			coalesce(o.said->'settings', '{}')
+				|| jsonb_build_object(name, jsonb_build_object('value', value, 'unit', unit))))
 	  FROM ff_internal.observed o WHERE o.kind = 'server' $$;
 -- an entry of pg_stat_statements
 CREATE FUNCTION entry(id bigint, calls bigint, rows bigint) RETURNS jsonb LANGUAGE sql AS $$
-	SELECT jsonb_build_object('queryid', id, 'toplevel', true, 'userid', 10, 'entered_at', NULL, 'min_ms', 0.5, 'max_ms', 9, 'counted', jsonb_build_object(
-		'calls', calls, 'rows', rows, 'total_ms', calls, 'squares', calls, 'blocks_hit', 4 * rows, 'blocks_read', 0, 'blocks_dirtied', rows,
+	SELECT jsonb_build_object('queryid', id, 'toplevel', true, 'userid', 10, 'entered_at', NULL, 'min_ms', 0.5,
+		'max_ms', 9, 'counted', jsonb_build_object(
+		'calls', calls, 'rows', rows, 'total_ms', calls, 'squares', calls, 'blocks_hit', 4 * rows, 'blocks_read', 0,
+		'blocks_dirtied', rows,
 		'blocks_written', 0, 'write_ms', 0, 'wal_records', rows * 3, 'wal_fpi', 0, 'wal_bytes', rows * 300)) $$;
 
 -- ---------------------------------------------------------------------------
 -- Without a mirror
 -- ---------------------------------------------------------------------------
 SELECT is(s.observed, NULL, 'no mirror: nothing is observed') FROM ff_internal.server s;
-SELECT is((s.system_identifier, s.timeline, s.database_oid)::text, o::text, 'no mirror: the server is this one') FROM ff_internal.server s, ff_internal.own_server() o;
-SELECT is((s.database, s.server_version, s.in_recovery)::text, (current_database(), current_setting('server_version_num')::int, false)::text, 'no mirror: its database, version and state') FROM ff_internal.server s;
-SELECT is(ff_internal.server_setting('work_mem'), current_setting('work_mem'), 'no mirror: settings are as SHOW says them');
+SELECT is((s.system_identifier, s.timeline, s.database_oid)::text, o::text, 'no mirror: the server is this one')
+	FROM ff_internal.server s, ff_internal.own_server() o;
+SELECT is((s.database, s.server_version, s.in_recovery)::text,
+	(current_database(), current_setting('server_version_num')::int, false)::text,
+	'no mirror: its database, version and state')
+	FROM ff_internal.server s;
+SELECT is(ff_internal.server_setting('work_mem'), current_setting('work_mem'),
+	'no mirror: settings are as SHOW says them');
 SELECT is(ff_internal.server_setting('no_such_setting'), NULL, 'no mirror: an unknown setting is NULL');
-SELECT set_eq('SELECT name, reset_val FROM ff_internal.server_settings', 'SELECT name, reset_val FROM pg_settings', 'no mirror: all settings are this server''s');
+SELECT set_eq('SELECT name, reset_val FROM ff_internal.server_settings', 'SELECT name, reset_val FROM pg_settings',
+	'no mirror: all settings are this server''s');
 SELECT ok(ff_internal.observed_at() BETWEEN now() AND clock_timestamp(), 'no mirror: numbers are of now');
 
 -- ---------------------------------------------------------------------------
 -- The first reading
 -- ---------------------------------------------------------------------------
-SELECT says('server', 0, '{"host": "db.example", "database": "shop", "database_oid": 4294967290, "system_identifier": "7000000000000000001", "timeline": 3, "server_version": 150004,
-	"in_recovery": false, "started_at": "2026-01-01T00:00:00+00:00", "database_reset": "2026-01-01T00:00:00+00:00", "cluster_reset": "2026-01-01T00:00:00+00:00", "track_counts": true, "open_writers": 0,
+SELECT says('server', 0, '{
+	"host": "db.example", "database": "shop", "database_oid": 4294967290, "system_identifier": "7000000000000000001",
+	"timeline": 3, "server_version": 150004, "in_recovery": false, "started_at": "2026-01-01T00:00:00+00:00",
+	"database_reset": "2026-01-01T00:00:00+00:00", "cluster_reset": "2026-01-01T00:00:00+00:00", "track_counts": true,
+	"open_writers": 0,
 	"blocks_read": 100000, "read_ms": 1000, "denied": [], "settings": {}}');
-SELECT setting_is('effective_cache_size', '524288', '8kB'), setting_is('shared_buffers', '16384', '8kB'), setting_is('block_size', '8192'), setting_is('server_version', '15.4'), setting_is('port', '5444'),
-	setting_is('autovacuum', 'on'), setting_is('autovacuum_vacuum_scale_factor', '0.2'), setting_is('autovacuum_vacuum_threshold', '50'), setting_is('autovacuum_naptime', '15', 's'),
-	setting_is('checkpoint_timeout', '900', 's'), setting_is('wal_level', 'replica'), setting_is('data_checksums', 'off'), setting_is('wal_log_hints', 'off'), setting_is('track_io_timing', 'off'),
-	setting_is('max_wal_size', '1024', 'MB'), setting_is('backend_flush_after', '0', '8kB'), setting_is('wal_compression', 'off'), setting_is('idle_in_transaction_session_timeout', '0', 'ms');
-SELECT says('table', 'job'::regclass, '{"oid": 50001, "relfilenode": 60001, "reltuples": 90000, "relpages": 1000, "live": 100000, "dead": 0, "analyzes": 1, "maintained_at": "2026-02-01T00:00:00+00:00", "heap_bytes": 8192000, "index_bytes": 2000000, "toast_bytes": 0, "width": 85.5, "alone": true}');
-SELECT says('table', 'account'::regclass, '{"oid": 50002, "relfilenode": 60002, "reltuples": 40000, "relpages": 500, "live": 40000, "dead": 10000, "analyzes": 1, "maintained_at": "2026-02-01T00:00:00+00:00", "heap_bytes": 4915200, "index_bytes": 1000000, "toast_bytes": 0, "alone": true}');
-SELECT says('table', t::regclass, '{"oid": 50003, "relfilenode": 60003, "reltuples": 1000, "relpages": 5, "live": 1000, "dead": 0, "analyzes": 1, "heap_bytes": 40960, "index_bytes": 0, "toast_bytes": 0, "width": 28, "alone": true}') FROM unnest('{idle,gone}'::text[]) t;
+SELECT setting_is('effective_cache_size', '524288', '8kB'), setting_is('shared_buffers', '16384', '8kB'),
+	setting_is('block_size', '8192'), setting_is('server_version', '15.4'), setting_is('port', '5444'),
+	setting_is('autovacuum', 'on'), setting_is('autovacuum_vacuum_scale_factor', '0.2'),
+		setting_is('autovacuum_vacuum_threshold', '50'), setting_is('autovacuum_naptime', '15', 's'),
+	setting_is('checkpoint_timeout', '900', 's'), setting_is('wal_level', 'replica'),
+		setting_is('data_checksums', 'off'), setting_is('wal_log_hints', 'off'), setting_is('track_io_timing', 'off'),
+	setting_is('max_wal_size', '1024', 'MB'), setting_is('backend_flush_after', '0', '8kB'),
+		setting_is('wal_compression', 'off'), setting_is('idle_in_transaction_session_timeout', '0', 'ms');
+SELECT says('table', 'job'::regclass,
+	'{"oid": 50001, "relfilenode": 60001, "reltuples": 90000, "relpages": 1000, "live": 100000, "dead": 0, '
+	'"analyzes": 1, "maintained_at": "2026-02-01T00:00:00+00:00", "heap_bytes": 8192000, "index_bytes": '
+	'2000000, "toast_bytes": 0, "width": 85.5, "alone": true}');
+SELECT says('table', 'account'::regclass,
+	'{"oid": 50002, "relfilenode": 60002, "reltuples": 40000, "relpages": 500, "live": 40000, "dead": 10000, '
+	'"analyzes": 1, "maintained_at": "2026-02-01T00:00:00+00:00", "heap_bytes": 4915200, "index_bytes": '
+	'1000000, "toast_bytes": 0, "alone": true}');
+SELECT says('table', t::regclass,
+	'{"oid": 50003, "relfilenode": 60003, "reltuples": 1000, "relpages": 5, "live": 1000, "dead": 0, '
+	'"analyzes": 1, "heap_bytes": 40960, "index_bytes": 0, "toast_bytes": 0, "width": 28, "alone": true}')
+	FROM unnest('{idle,gone}'::text[]) t;
 SELECT counts(t, '{"inserted": 5000000000, "updated": 7}') FROM unnest('{job,account,idle,gone}'::text[]) t;
-SELECT says('index', 'account_seen'::regclass, '{"oid": 50010, "scans": 0, "bytes": 500000, "definition": "CREATE INDEX account_seen ON public.account USING btree (my_schema.rounded(seen))"}');
-SELECT says('statements', 0, jsonb_build_object('stats_reset', NULL, 'evictions', NULL, 'reason', NULL, 'entries', jsonb_build_array(entry(1, 100, 20000), entry(2, 100, 20000), entry(3, 500, 500)),
-	'texts', '[{"queryid": 1, "toplevel": true, "query": "INSERT INTO job SELECT * FROM unnest($1::job[])"}, {"queryid": 2, "toplevel": true, "query": "UPDATE job SET state = $1 WHERE id BETWEEN $2 AND $3"},
+SELECT says('index', 'account_seen'::regclass,
+	'{"oid": 50010, "scans": 0, "bytes": 500000, "definition": "CREATE INDEX account_seen ON public.account '
+	'USING btree (my_schema.rounded(seen))"}');
+SELECT says('statements', 0, jsonb_build_object('stats_reset', NULL, 'evictions', NULL, 'reason', NULL, 'entries',
+	jsonb_build_array(entry(1, 100, 20000), entry(2, 100, 20000), entry(3, 500, 500)),
+	'texts', '[{"queryid": 1, "toplevel": true, "query": "INSERT INTO job SELECT * FROM unnest($1::job[])"},
+		{"queryid": 2, "toplevel": true, "query": "UPDATE job SET state = $1 WHERE id BETWEEN $2 AND $3"},
 		{"queryid": 3, "toplevel": true, "query": "UPDATE account SET seen = now() WHERE id = $1"}]'::jsonb));
 SELECT says('holders', 0, '[]');
 SELECT reads(0);
 CALL ff_collect();
 
-SELECT is(pg_size_bytes(ff_internal.server_setting('effective_cache_size')), 4294967296, 'a setting of the source with a unit');
+SELECT is(pg_size_bytes(ff_internal.server_setting('effective_cache_size')), 4294967296,
+	'a setting of the source with a unit');
 SELECT is(ff_internal.server_setting('autovacuum_naptime')::interval, interval '15 s', 'a time of the source');
-SELECT is(ff_internal.server_setting('work_mem'), NULL, 'a setting that the source did not send is unknown, not this server''s');
+SELECT is(ff_internal.server_setting('work_mem'), NULL,
+	'a setting that the source did not send is unknown, not this server''s');
 SELECT is(ff_internal.observed_at(), at, 'numbers are of the time when the source was read') FROM begun;
-SELECT is((system_identifier, database_oid, timeline, server_version, database_reset, cluster_reset, began_at)::text, (7000000000000000001, 4294967290::oid, 3::bigint, 150004, '2026-01-01 00:00:00+00'::timestamptz, '2026-01-01 00:00:00+00'::timestamptz, at)::text, 'the epoch is the source''s')
+SELECT is((system_identifier, database_oid, timeline, server_version, database_reset, cluster_reset, began_at)::text,
+	(7000000000000000001, 4294967290::oid, 3::bigint, 150004, '2026-01-01 00:00:00+00'::timestamptz,
+		'2026-01-01 00:00:00+00'::timestamptz, at)::text,
+	'the epoch is the source''s')
   FROM ff_internal.epoch, begun;
-SELECT is((c.began_at, c.ended_at, c.relations, c.open_writers, c.own_inserts, c.next_xid::text, c.busy_ms, c.blocks_read, c.read_ms)::text, (b.at, b.at, 4, 0, 0::bigint, '1000', 0::float8, 100000::bigint, 1000::float8)::text, 'the collection is the source''s') FROM ff_internal.collection c, begun b;
-SELECT is((relfilenode, inserted, updated, analyzes, opened_at)::text, (60001::oid, 5000000000, 7::bigint, 1::bigint, at)::text, 'a baseline is the source''s') FROM ff_internal.relation, begun WHERE relname = 'job';
-SELECT is(index_definitions, ARRAY['CREATE UNIQUE INDEX account_pkey ON public.account USING btree (id)', 'CREATE INDEX account_seen ON public.account USING btree (my_schema.rounded(seen))'],
+SELECT is((c.began_at, c.ended_at, c.relations, c.open_writers, c.own_inserts, c.next_xid::text, c.busy_ms,
+	c.blocks_read, c.read_ms)::text,
+	(b.at, b.at, 4, 0, 0::bigint, '1000', 0::float8, 100000::bigint, 1000::float8)::text,
+	'the collection is the source''s')
+	FROM ff_internal.collection c, begun b;
+SELECT is((relfilenode, inserted, updated, analyzes, opened_at)::text,
+	(60001::oid, 5000000000, 7::bigint, 1::bigint, at)::text, 'a baseline is the source''s')
+	FROM ff_internal.relation, begun WHERE relname = 'job';
+SELECT is(index_definitions,
+	ARRAY['CREATE UNIQUE INDEX account_pkey ON public.account USING btree (id)',
+		'CREATE INDEX account_seen ON public.account USING btree (my_schema.rounded(seen))'],
 	'index definitions are the source''s, or else those here') FROM ff_internal.relation WHERE relname = 'account';
-SELECT is((s.blocks, s.blocks_read, s.live_rows, s.dead_rows, s.inserted_width, s.inserted_lengths, s.rows_per_page, s.updated_lengths, s.superseded_hot)::text, (1000::bigint, 0, 100000::float8, 0::float8, 85.5::real, '{88,100000}'::real[], 100::real, NULL::real[], NULL::float8)::text, 'instead of pages: rows and their mean length')
+SELECT is((s.blocks, s.blocks_read, s.live_rows, s.dead_rows, s.inserted_width, s.inserted_lengths, s.rows_per_page,
+	s.updated_lengths, s.superseded_hot)::text,
+	(1000::bigint, 0, 100000::float8, 0::float8, 85.5::real, '{88,100000}'::real[], 100::real, NULL::real[],
+		NULL::float8)::text,
+	'instead of pages: rows and their mean length')
   FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'job';
-SELECT is(round(s.inserted_width::numeric, 1), round(8192.0 * 600 / (40000 + 10000) - 4, 1), 'a length that is not known is guessed from the fullest state') FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'account';
+SELECT is(round(s.inserted_width::numeric, 1), round(8192.0 * 600 / (40000 + 10000) - 4, 1),
+	'a length that is not known is guessed from the fullest state')
+	FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id)
+	WHERE r.relname = 'account';
 SELECT is_empty('SELECT * FROM ff_internal.problem', 'no sample failed');
-SELECT is((heap_bytes, index_bytes, toast_bytes, fault)::text, (8192000::bigint, 2000000::bigint, 0::bigint, NULL::text)::text, 'sizes of a table are the source''s') FROM ff_internal.sizes('job'::regclass);
-SELECT is(heap_bytes, 500000::bigint, 'the size of an index is the source''s') FROM ff_internal.sizes('account_seen'::regclass);
-SELECT is((SELECT not_examined FROM ff_internal.user_table WHERE relid = 'own'::regclass), 'this database is a mirror, and its source has no such table', 'a table that the source does not have is not examined');
-SELECT is(reason, 'this database is a mirror, and its source has no such table', 'ff_advise() says so') FROM ff_advise('own');
-SELECT throws_ok($$ SELECT ff_sample('job') $$, '0A000', 'cannot sample "job" in a mirror', 'ff_sample() says that a mirror has no pages');
-SELECT throws_ok($$ SELECT ff_sample_index('account_seen') $$, '0A000', 'cannot sample "account_seen" in a mirror', 'ff_sample_index() too');
+SELECT is((heap_bytes, index_bytes, toast_bytes, fault)::text,
+	(8192000::bigint, 2000000::bigint, 0::bigint, NULL::text)::text, 'sizes of a table are the source''s')
+	FROM ff_internal.sizes('job'::regclass);
+SELECT is(heap_bytes, 500000::bigint, 'the size of an index is the source''s')
+	FROM ff_internal.sizes('account_seen'::regclass);
+SELECT is((SELECT not_examined FROM ff_internal.user_table WHERE relid = 'own'::regclass),
+	'this database is a mirror, and its source has no such table',
+	'a table that the source does not have is not examined');
+SELECT is(reason, 'this database is a mirror, and its source has no such table', 'ff_advise() says so')
+	FROM ff_advise('own');
+SELECT throws_ok($$ SELECT ff_sample('job') $$, '0A000', 'cannot sample "job" in a mirror',
+	'ff_sample() says that a mirror has no pages');
+SELECT throws_ok($$ SELECT ff_sample_index('account_seen') $$, '0A000', 'cannot sample "account_seen" in a mirror',
+	'ff_sample_index() too');
 SELECT lives_ok($$ SELECT ff_sample('own') $$, 'a table of the mirror itself can be sampled');
-SELECT is(used, source = 'effective_cache_size', 'memory is what the source''s planner is told: ' || source) FROM ff_memory();
+SELECT is(used, source = 'effective_cache_size', 'memory is what the source''s planner is told: ' || source)
+	FROM ff_memory();
 SELECT is(bytes, 4294967296, 'effective_cache_size is the source''s') FROM ff_memory() WHERE used;
 SELECT is(bytes, NULL, 'this machine''s memory does not count') FROM ff_memory() WHERE source = 'ram';
-SELECT throws_ok('CALL ff_collect()', '55000', 'nothing newer of the source was read than what is collected', 'the same reading is not collected twice');
+SELECT throws_ok('CALL ff_collect()', '55000', 'nothing newer of the source was read than what is collected',
+	'the same reading is not collected twice');
 
 -- ---------------------------------------------------------------------------
 -- Readings with work between them
@@ -98,77 +165,146 @@ SELECT throws_ok('CALL ff_collect()', '55000', 'nothing newer of the source was 
 CREATE PROCEDURE works(first int, last int) LANGUAGE plpgsql AS $$
 BEGIN
 	FOR m IN first .. last LOOP
-		PERFORM counts('job', '{"inserted": 8000, "updated": 8000, "hot_updated": 100, "index_scans": 40, "blocks_fetched": 30000, "blocks_hit": 30000}'),
+		PERFORM counts('job',
+			'{"inserted": 8000, "updated": 8000, "hot_updated": 100, "index_scans": 40, "blocks_fetched": 30000, '
+			'"blocks_hit": 30000}'),
 		        counts('account', '{"updated": 100, "index_scans": 100, "blocks_fetched": 300, "blocks_hit": 300}');
-		PERFORM says('statements', 0, jsonb_build_object('texts', '[]'::jsonb, 'entries', jsonb_build_array(entry(1, 100 + 40 * m, 20000 + 8000 * m), entry(2, 100 + 40 * m, 20000 + 8000 * m), entry(3, 500 + 100 * m, 500 + 100 * m))));
+		PERFORM says('statements', 0,
+			jsonb_build_object('texts', '[]'::jsonb, 'entries',
+				jsonb_build_array(entry(1, 100 + 40 * m, 20000 + 8000 * m), entry(2, 100 + 40 * m, 20000 + 8000 * m),
+					entry(3, 500 + 100 * m, 500 + 100 * m))));
 		-- 15 has no such counter
 		UPDATE ff_internal.observed SET said = said #- '{counted,newpage_updated}' WHERE kind = 'table';
-		PERFORM says('table', 'job'::regclass, jsonb_build_object('live', 100000 + 8000 * m, 'heap_bytes', 8192 * (1000 + 150 * m), 'index_bytes', 2000000 + 8192 * 30 * m));
+		PERFORM says('table', 'job'::regclass,
+			jsonb_build_object('live', 100000 + 8000 * m, 'heap_bytes', 8192 * (1000 + 150 * m), 'index_bytes',
+				2000000 + 8192 * 30 * m));
 		PERFORM reads(m);
 		COMMIT;
 		CALL ff_collect();
 	END LOOP;
 END $$;
 CALL works(1, 20);
-SELECT is((count(*), sum(i.inserted), sum(i.updated), sum(i.hot_updated), count(i.newpage_updated), max(heap_bytes), min(began_at), max(ended_at))::text, (20::bigint, 160000::numeric, 160000::numeric, 2000::numeric, 0::bigint, 8192 * 4000::bigint, min(at), min(at) + interval '20 min')::text, 'intervals are differences of what the source said')
+SELECT is((count(*), sum(i.inserted), sum(i.updated), sum(i.hot_updated), count(i.newpage_updated), max(heap_bytes),
+	min(began_at), max(ended_at))::text,
+	(20::bigint, 160000::numeric, 160000::numeric, 2000::numeric, 0::bigint, 8192 * 4000::bigint, min(at),
+		min(at) + interval '20 min')::text,
+	'intervals are differences of what the source said')
   FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id), begun WHERE r.relname = 'job';
-SELECT is(count(*), 0::bigint, 'no interval of an idle table') FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'idle';
-SELECT set_eq($$ SELECT queryid, kind, text FROM ff_internal.statement $$, $$ VALUES (1::bigint, 'write', 'INSERT INTO job SELECT * FROM unnest($1::job[])'), (2, 'write', 'UPDATE job SET state = $1 WHERE id BETWEEN $2 AND $3'), (3, 'write', 'UPDATE account SET seen = now() WHERE id = $1') $$,
+SELECT is(count(*), 0::bigint, 'no interval of an idle table')
+	FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id)
+	WHERE r.relname = 'idle';
+SELECT set_eq($$ SELECT queryid, kind, text FROM ff_internal.statement $$,
+	$$
+		VALUES (1::bigint, 'write', 'INSERT INTO job SELECT * FROM unnest($1::job[])'),
+			(2, 'write', 'UPDATE job SET state = $1 WHERE id BETWEEN $2 AND $3'),
+			(3, 'write', 'UPDATE account SET seen = now() WHERE id = $1') $$,
 	'statements have the texts that the source sent once');
-SELECT is((sum(h.calls), sum(h.rows), min(h.began_at), max(h.ended_at))::text, (800::numeric, 160000::numeric, min(at), min(at) + interval '20 min')::text, 'statements have a history') FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id), begun WHERE s.queryid = 2;
-SELECT is((command, relation, calls)::text, ('UPDATE', 'account'::regclass, 2000::bigint)::text, 'ff_statements() shows them') FROM ff_statements('account');
+SELECT is((sum(h.calls), sum(h.rows), min(h.began_at), max(h.ended_at))::text,
+	(800::numeric, 160000::numeric, min(at), min(at) + interval '20 min')::text, 'statements have a history')
+	FROM ff_internal.statement_history h
+	JOIN ff_internal.statement s USING (statement_id), begun WHERE s.queryid = 2;
+SELECT is((command, relation, calls)::text, ('UPDATE', 'account'::regclass, 2000::bigint)::text,
+	'ff_statements() shows them')
+	FROM ff_statements('account');
 CREATE TABLE advised AS SELECT * FROM ff_advise();
-SELECT is((action, recommended_fillfactor <= 60, size_bytes, ddl ~ 'ALTER TABLE public.job SET [(]fillfactor')::text, ('lower', true, 8192 * 4000::bigint, true)::text, 'batches of 200 rows of 88 bytes: about half of each page is advised') FROM advised WHERE relation = 'job'::regclass;
-SELECT is((cause, action)::text, ('indexed_column', 'keep')::text, 'an indexed column changes: no fillfactor helps') FROM advised WHERE relation = 'account'::regclass;
+SELECT is((action, recommended_fillfactor <= 60, size_bytes, ddl ~ 'ALTER TABLE public.job SET [(]fillfactor')::text,
+	('lower', true, 8192 * 4000::bigint, true)::text,
+	'batches of 200 rows of 88 bytes: about half of each page is advised')
+	FROM advised WHERE relation = 'job'::regclass;
+SELECT is((cause, action)::text, ('indexed_column', 'keep')::text, 'an indexed column changes: no fillfactor helps')
+	FROM advised WHERE relation = 'account'::regclass;
 SELECT ok(reason ~ 'account_seen', 'the reason names the index') FROM advised WHERE relation = 'account'::regclass;
 SELECT is(hot_pct, 1.3::real, 'the HOT share is the source''s') FROM advised WHERE relation = 'job'::regclass;
-SELECT is(ram_ratio, round(((8192 * 4000 + 2000000 + 8192 * 600) / 4294967296.0)::numeric, 4)::real, 'ram_ratio is by the source''s memory') FROM advised WHERE relation = 'job'::regclass;
-SELECT is(observed, interval '20 min', 'and what was watched is the source''s time') FROM advised WHERE relation = 'job'::regclass;
-SELECT is(count(*), 1::bigint, 'ff_advice says which server and database it speaks of') FROM ff_advice WHERE relation = 'mirror of:' AND why = 'shop on db.example';
+SELECT is(ram_ratio, round(((8192 * 4000 + 2000000 + 8192 * 600) / 4294967296.0)::numeric, 4)::real,
+	'ram_ratio is by the source''s memory')
+	FROM advised WHERE relation = 'job'::regclass;
+SELECT is(observed, interval '20 min', 'and what was watched is the source''s time')
+	FROM advised WHERE relation = 'job'::regclass;
 SELECT ok(count(*) >= 5 AND count(*) FILTER (WHERE is_advised) = 1, 'ff_curve() has the steps') FROM ff_curve('job');
-SELECT is((index, columns, scans, scans_since, definition, index_bytes)::text, ('account_seen'::regclass, '{seen}'::text[], 0::bigint, at, 'CREATE INDEX account_seen ON public.account USING btree (my_schema.rounded(seen));', 500000::bigint)::text, 'ff_blockers() shows scans, size and definition of the source') FROM ff_blockers('account'), begun;
-SELECT is(reason, 'its pages could not be read: 0A000 cannot sample "account_seen" in a mirror.', 'ff_advise_indexes() says why an index cannot be judged') FROM ff_advise_indexes('account_seen');
-SELECT is((relname, fillfactor, heap_bytes)::text, ('job'::name, 100::smallint, 8192 * 4000::bigint)::text, 'ff_metrics has the source''s sizes') FROM ff_metrics WHERE relname = 'job';
+SELECT is((index, columns, scans, scans_since, definition, index_bytes)::text,
+	('account_seen'::regclass, '{seen}'::text[], 0::bigint, at,
+		'CREATE INDEX account_seen ON public.account USING btree (my_schema.rounded(seen));', 500000::bigint)::text,
+	'ff_blockers() shows scans, size and definition of the source')
+	FROM ff_blockers('account'), begun;
+SELECT is(reason, 'its pages could not be read: 0A000 cannot sample "account_seen" in a mirror.',
+	'ff_advise_indexes() says why an index cannot be judged')
+	FROM ff_advise_indexes('account_seen');
+SELECT is((relname, fillfactor, heap_bytes)::text, ('job'::name, 100::smallint, 8192 * 4000::bigint)::text,
+	'ff_metrics has the source''s sizes')
+	FROM ff_metrics WHERE relname = 'job';
 SELECT is(sum(updates), 160000::numeric, 'ff_history() too') FROM ff_history('job');
-SELECT ok(r ~ '<title>[^<]*shop on db[.]example' AND r ~ 'PostgreSQL 15[.]4;', 'the report says which server and database it speaks of') FROM ff_report() r;
-SELECT is((e->>'system_identifier', e->>'database', e->>'database_oid', e->>'server_version', e->>'started_at', e->>'in_recovery')::text, ('7000000000000000001', 'shop', '4294967290', '150004', '2026-01-01T00:00:00+00:00', 'false')::text, 'ff_export() is of the source') FROM ff_export() e;
-SELECT is((SELECT count(*) FROM ff_settings() WHERE relation IS NULL AND current_value IS NOT NULL), 5::bigint, 'ff_settings() knows the source''s values');
-SELECT is((action, reason)::text, ('leave', 'too little WAL yet to judge.')::text, 'WAL that is not known is not judged') FROM ff_settings() WHERE setting = 'wal_compression';
+SELECT ok(r ~ '<title>[^<]*shop on db[.]example' AND r ~ 'PostgreSQL 15[.]4;',
+	'the report says which server and database it speaks of')
+	FROM ff_report() r;
+SELECT is((e->>'system_identifier', e->>'database', e->>'database_oid', e->>'server_version', e->>'started_at',
+	e->>'in_recovery')::text,
+	('7000000000000000001', 'shop', '4294967290', '150004', '2026-01-01T00:00:00+00:00', 'false')::text,
+	'ff_export() is of the source')
+	FROM ff_export() e;
+SELECT is((SELECT count(*) FROM ff_settings() WHERE relation IS NULL AND current_value IS NOT NULL), 5::bigint,
+	'ff_settings() knows the source''s values');
+SELECT is((action, reason)::text, ('leave', 'too little WAL yet to judge.')::text,
+	'WAL that is not known is not judged')
+	FROM ff_settings() WHERE setting = 'wal_compression';
 SELECT setting_is('backend_flush_after', '64', '8kB');
-SELECT is((current_value, reason)::text, ('512kB', 'set already.')::text, 'a setting is judged by the source''s value') FROM ff_settings() WHERE setting = 'backend_flush_after';
+SELECT is((current_value, reason)::text, ('512kB', 'set already.')::text, 'a setting is judged by the source''s value')
+	FROM ff_settings() WHERE setting = 'backend_flush_after';
 SELECT is(ff_internal.blocking_columns(ARRAY['account_seen'::regclass::oid]), '{3}', 'before: a B-tree index blocks');
 
 -- ---------------------------------------------------------------------------
 -- The script runs on the source
 -- ---------------------------------------------------------------------------
 CREATE TABLE script AS SELECT string_agg(l, E'\n') AS text FROM ff_script('job', true) l;
-SELECT ok(text ~ 'ff_script.made = ''database shop of cluster 7000000000000000001''' AND text ~ 'FROM pg_control_system', 'its guard is the source''s database and cluster') FROM script;
-SELECT ok(text ~ 'database:  shop of cluster 7000000000000000001 \(db.example, port 5444\), PostgreSQL 15.4', 'its head says which server and database it is for') FROM script;
+SELECT ok(text ~ 'ff_script.made = ''database shop of cluster 7000000000000000001'''
+	AND text ~ 'FROM pg_control_system',
+	'its guard is the source''s database and cluster')
+	FROM script;
+SELECT ok(text ~ 'database:  shop of cluster 7000000000000000001 \(db.example, port 5444\), PostgreSQL 15.4',
+	'its head says which server and database it is for')
+	FROM script;
 SELECT ok(text ~ E'psql -X -h ''db.example'' -d ''shop'' -f FILE', 'and how to run it there') FROM script;
 SELECT ok(text ~ E'ff_change\\(''{public,job,50001}'', ''{autovacuum_enabled=off}''', 'a change is guarded by the source''s OID and options') FROM script;
+SELECT ok(text ~ 'as a superuser or a member of their owner;', 'who owns the tables there is not known') FROM script;
 SELECT ok(text ~ 'a mirror sees no free disk' AND text !~ 'are free where the WAL is', 'free disk is not known') FROM script;
 SELECT is((c->>'relfilenode', m->>'method', m->'free_bytes')::text, ('60001', 'VACUUM FULL', 'null'::jsonb)::text, 'a rewrite is guarded by the source''s file, and pg_repack is not there') FROM ff_script_json('job') s, jsonb_array_elements(s->'changes') c, jsonb_array_elements(c->'rewrite'->'methods') m
  WHERE (c->'rewrite'->>'wanted')::boolean UNION ALL SELECT pass('no rewrite is wanted') FROM ff_script_json('job') s WHERE NOT (s->'changes'->0->'rewrite'->>'wanted')::boolean;
 SELECT is(ff_internal.has_repack(), false, 'no pg_repack on the source');
 SELECT says('server', 0, '{"extensions": ["pg_repack"]}');
 SELECT is(ff_internal.has_repack(), true, 'pg_repack on the source');
-SELECT says('server', 0, '{"denied": [{"what": "pg_control_system(), which tells a server from its copy", "grant": "GRANT EXECUTE ON FUNCTION pg_control_system() TO ff"}, {"what": "widths of columns", "grant": "GRANT SELECT ON the table TO ff"}]}');
-SELECT ok(l ~ 'ff_script.made = ''database shop'';' AND l !~ 'FROM pg_control_system', 'a made-up identity is no guard') FROM (SELECT string_agg(l, E'\n') FROM ff_script('job') l) s(l);
+SELECT says('server', 0,
+	'{"denied": [{"what": "pg_control_system(), which tells a server from its copy", "grant": "GRANT EXECUTE '
+	'ON FUNCTION pg_control_system() TO ff"}, {"what": "widths of columns", "grant": "GRANT SELECT ON the '
+	'table TO ff"}]}');
+SELECT ok(l ~ 'ff_script.made = ''database shop'';' AND l !~ 'FROM pg_control_system', 'a made-up identity is no guard')
+	FROM (SELECT string_agg(l, E'\n') FROM ff_script('job') l) s(l);
 
 -- ---------------------------------------------------------------------------
 -- Denied reads
 -- ---------------------------------------------------------------------------
-SELECT ok(reason ~ 'The source denied pg_control_system[^:]*: GRANT EXECUTE ON FUNCTION pg_control_system\(\) TO ff' AND reason !~ 'widths', 'advice names what the source denied, and the GRANT') FROM ff_advise('job');
-SELECT ok(reason ~ 'denied widths of columns: GRANT SELECT ON public.account TO ff', 'a width that is missing is named where it is missing') FROM ff_advise('account');
+SELECT ok(reason ~ 'The source denied pg_control_system[^:]*: GRANT EXECUTE ON FUNCTION pg_control_system\(\) TO ff'
+	AND reason !~ 'widths',
+	'advice names what the source denied, and the GRANT')
+	FROM ff_advise('job');
+SELECT ok(reason ~ 'denied widths of columns: GRANT SELECT ON public.account TO ff',
+	'a width that is missing is named where it is missing')
+	FROM ff_advise('account');
 SELECT ok(reason !~ 'denied', 'an idle table lacks nothing') FROM ff_advise('idle');
 
 -- ---------------------------------------------------------------------------
 -- Holders, versions
 -- ---------------------------------------------------------------------------
 SELECT is_empty('SELECT * FROM ff_horizon()', 'sessions of this server hold nothing back there');
-SELECT says('holders', 0, jsonb_build_array(jsonb_build_object('kind', 'idle in transaction', 'holder', 'pid 4711', 'role_name', 'web', 'application', 'shop', 'since', at - interval '1 day', 'xids', 9000, 'catalog_only', false, 'doing', 'UPDATE'))) FROM begun;
-SELECT is((now, kind, holder, role_name, held_s, xids)::text, (true, 'idle in transaction', 'pid 4711', 'web'::name, 86400 + 1200::float8, 9000::bigint)::text, 'a holder of the source, until it was read') FROM ff_horizon();
-SELECT ok(ff_internal.summarizing(a.oid, 160000) AND NOT ff_internal.summarizing(a.oid, 150004), 'BRIN is judged by the source''s version') FROM pg_am a WHERE amname = 'brin';
+SELECT says('holders', 0,
+	jsonb_build_array(jsonb_build_object('kind', 'idle in transaction', 'holder', 'pid 4711', 'role_name', 'web',
+		'application', 'shop', 'since', at - interval '1 day', 'xids', 9000, 'catalog_only', false, 'doing', 'UPDATE')))
+	FROM begun;
+SELECT is((now, kind, holder, role_name, held_s, xids)::text,
+	(true, 'idle in transaction', 'pid 4711', 'web'::name, 86400 + 1200::float8, 9000::bigint)::text,
+	'a holder of the source, until it was read')
+	FROM ff_horizon();
+SELECT ok(ff_internal.summarizing(a.oid, 160000) AND NOT ff_internal.summarizing(a.oid, 150004),
+	'BRIN is judged by the source''s version')
+	FROM pg_am a WHERE amname = 'brin';
 CREATE INDEX account_brin ON account USING brin (balance);
 SELECT is(ff_internal.blocking_columns(ARRAY['account_brin'::regclass::oid]), '{2}', 'on 15, a BRIN index blocks');
 SELECT says('server', 0, '{"server_version": 170001}');
@@ -178,9 +314,16 @@ DROP INDEX account_brin;
 SELECT is(ff_internal.still_columns('account'::regclass), NULL, 'columns with one value: unknown');
 SELECT says('table', 'account'::regclass, '{"still": ["balance"]}');
 SELECT is(ff_internal.still_columns('account'::regclass), '{balance}', 'columns with one value: as the source says');
+SELECT says('table', 'account'::regclass, '{"triggers": ["touch"]}');
+SELECT is((t.name, t.fired_by, t.changes)::text, '(touch,,)', 'triggers of the source are known by name') FROM ff_internal.update_triggers('account'::regclass) t;
 CALL works(21, 21);
-SELECT is((holder, since, last_seen_at)::text, ('pid 4711', at - interval '1 day', at + interval '21 min')::text, 'a holder has a history') FROM ff_internal.horizon_history, begun;
-SELECT is((setting, value, before_at, seen_at)::text, ('backend_flush_after', '64', at + interval '20 min', at + interval '21 min')::text, 'a changed setting has a history') FROM ff_internal.setting_history, begun WHERE before_at IS NOT NULL;
+SELECT is((holder, since, last_seen_at)::text, ('pid 4711', at - interval '1 day', at + interval '21 min')::text,
+	'a holder has a history')
+	FROM ff_internal.horizon_history, begun;
+SELECT is((setting, value, before_at, seen_at)::text,
+	('backend_flush_after', '64', at + interval '20 min', at + interval '21 min')::text,
+	'a changed setting has a history')
+	FROM ff_internal.setting_history, begun WHERE before_at IS NOT NULL;
 
 -- ---------------------------------------------------------------------------
 -- Changes, epochs
@@ -189,20 +332,35 @@ SELECT is((setting, value, before_at, seen_at)::text, ('backend_flush_after', '6
 ALTER TABLE job SET (fillfactor = 50);
 SELECT says('table', 'job'::regclass, '{"relfilenode": 60009}');
 CALL works(22, 22);
-SELECT is((kind, old_fillfactor, new_fillfactor, seen_at)::text, ('fillfactor', 100::smallint, 50::smallint, at + interval '22 min')::text, 'a change of the fillfactor') FROM ff_internal.change, begun;
-SELECT is(i.rewritten, true, 'another file is a rewrite') FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id), begun WHERE r.relname = 'job' AND i.ended_at = at + interval '22 min';
-SELECT ok(count(*) > 0, 'ff_verify() knows the change') FROM ff_verify() WHERE relation = 'job'::regclass AND change ~ '50' AND verdict <> '';
+SELECT is((kind, old_fillfactor, new_fillfactor, seen_at)::text,
+	('fillfactor', 100::smallint, 50::smallint, at + interval '22 min')::text, 'a change of the fillfactor')
+	FROM ff_internal.change, begun;
+SELECT is(i.rewritten, true, 'another file is a rewrite')
+	FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id), begun
+	WHERE r.relname = 'job' AND i.ended_at = at + interval '22 min';
+SELECT ok(count(*) > 0, 'ff_verify() knows the change') FROM ff_verify()
+	WHERE relation = 'job'::regclass AND change ~ '50' AND verdict <> '';
 
 DROP TABLE gone;
 CREATE TABLE gone (id int);
-SELECT says('table', 'gone'::regclass, '{"oid": 50055, "relfilenode": 60055, "reltuples": 10, "relpages": 1, "live": 10, "dead": 0, "analyzes": 0, "heap_bytes": 8192, "index_bytes": 0, "toast_bytes": 0, "width": 28, "alone": true}'), counts('gone', '{"inserted": 10, "updated": 999}');
+SELECT says('table', 'gone'::regclass,
+	'{"oid": 50055, "relfilenode": 60055, "reltuples": 10, "relpages": 1, "live": 10, "dead": 0, "analyzes": '
+	'0, "heap_bytes": 8192, "index_bytes": 0, "toast_bytes": 0, "width": 28, "alone": true}'),
+	counts('gone', '{"inserted": 10, "updated": 999}');
 CALL works(23, 23);
-SELECT is((count(*), count(closed_at))::text, (2::bigint, 1::bigint)::text, 'a table dropped and made again has a history of its own') FROM ff_internal.relation WHERE relname = 'gone';
-SELECT is(count(*), 0::bigint, 'and what it counted before it was seen is no interval') FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'gone';
+SELECT is((count(*), count(closed_at))::text, (2::bigint, 1::bigint)::text,
+	'a table dropped and made again has a history of its own')
+	FROM ff_internal.relation WHERE relname = 'gone';
+SELECT is(count(*), 0::bigint, 'and what it counted before it was seen is no interval')
+	FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id)
+	WHERE r.relname = 'gone';
 
 -- epoch_after(CHANGE): new epochs by it, intervals of job that the next reading writes
 CREATE FUNCTION epochs() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM ff_internal.epoch';
-CREATE FUNCTION ended(minutes int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id), begun WHERE r.relname = ''job'' AND i.ended_at = at + make_interval(mins => minutes)';
+CREATE FUNCTION ended(minutes int) RETURNS bigint
+	LANGUAGE sql AS
+		'SELECT count(*) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id), begun '
+		'WHERE r.relname = ''job'' AND i.ended_at = at + make_interval(mins => minutes)';
 SELECT is((epochs(), ended(23))::text, (1::bigint, 1::bigint)::text, 'until now all is one epoch');
 SELECT says('server', 0, '{"database_reset": "2026-03-01T00:00:00+00:00"}');
 CALL works(24, 24);
@@ -220,9 +378,12 @@ CALL works(28, 28);
 SELECT is((epochs(), ended(28))::text, (5::bigint, 0::bigint)::text, 'an update of the server begins an epoch');
 SELECT rel_id AS job FROM ff_internal.relation WHERE relname = 'job' \gset
 SELECT says('server', 0, '{"system_identifier": "7000000000000000002"}');
-SELECT is(reason ~ 'comes from another server', true, 'after a change of identity no OID is believed') FROM ff_advise('job');
+SELECT is(reason ~ 'comes from another server', true, 'after a change of identity no OID is believed')
+	FROM ff_advise('job');
 CALL works(29, 29);
-SELECT is((epochs(), ended(29), rel_id)::text, (6::bigint, 0::bigint, :job::bigint)::text, 'another identity begins an epoch, and tables keep their history by name') FROM ff_internal.relation WHERE relname = 'job' AND closed_at IS NULL;
+SELECT is((epochs(), ended(29), rel_id)::text, (6::bigint, 0::bigint, :job::bigint)::text,
+	'another identity begins an epoch, and tables keep their history by name')
+	FROM ff_internal.relation WHERE relname = 'job' AND closed_at IS NULL;
 CALL works(30, 30);
 SELECT is((epochs(), ended(30))::text, (6::bigint, 1::bigint)::text, 'which goes on, too');
 SELECT counts('job', '{"updated": -100000}');

@@ -182,9 +182,9 @@ SKIP:
 			"usr/share/doc/$name");
 		my @contents = ("$library/fillfactor_advisor.so", "usr/lib/postgresql/$major/bin/ff_rehearse",
 			(map { "usr/share/postgresql/$major/fillfactor_advisor/$_.sql" } qw(check setup pgbench workload measure
-				judge head answer)),
-			(map { "$doc/$_" } qw(README.md doc/reference.md doc/how-it-decides.md doc/fleet.md changelog.gz
-				copyright)),
+				judge head answer observe)),
+			(map { "$doc/$_" } qw(README.md doc/reference.md doc/how-it-decides.md doc/fleet.md
+				doc/managed.md changelog.gz copyright)),
 			(map { "$doc/monitoring/$_" } qw(grafana.json pgwatch.yaml postgres_exporter.yaml)));
 		is(join(' ', grep { !-s "$tmp/$name/$_" } @contents), '', "$name: all files are there");
 		is(differing("$tmp/$name/$share"), '', "$name: it has the scripts and control files that are tested");

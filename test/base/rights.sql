@@ -190,9 +190,14 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
 	('{
-		answer,begin,check_export,check_source,connect_timeout,dblink,deadline,failed,ff_fleet_add,ff_fleet_refresh,
-		ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,fleet_refresh,hang_up,leave,limits,mine,send,
-		step,store,turn,weigh}',
+		answer,ask,attach_all,attach_statements,attempt,begin,change_table,check_export,check_mirror,
+		check_observation,check_source,column_statements,columns_of,connect_timeout,dblink,deadline,
+		detach_statement,drop_gone,drop_indexes,drop_mirrored,drop_mirrored_index,failed,ff_fleet_add,
+		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
+		ff_mirror_import,fleet_refresh,follow,follow_index,follow_table,forget_lost,hang_up,
+		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,move_aside,observation,
+		observe,option_statements,renumber,send,server_said,set_aside,settings_said,step,store,
+		store_activity,store_tables,table_statements,take,turn,type_here,weigh}',
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
 	('{counted,collect_due,counter_columns,counters_plus,horizon_holders,own_horizon_holders,index_definitions,'
@@ -201,7 +206,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
 CREATE TABLE helping AS
-	SELECT unnest('{overview,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
+	SELECT unnest('{overview,curves,blocked,verdicts,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
 SELECT is_empty(format($$ (SELECT name FROM listed WHERE %L OR NOT of_hub UNION ALL SELECT name FROM helping)
 	EXCEPT SELECT proname FROM own_function $$, :'dblink'), 'each function that is listed exists');
 SELECT is_empty($$ SELECT name FROM listed GROUP BY name HAVING count(*) > 1 $$, 'no function is listed twice');
@@ -224,7 +229,8 @@ SELECT set_eq($$
 	SELECT f.proname::text FROM own_function f JOIN stated s USING (oid)
 	WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
 	'{born_at,check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,'
-	'own_index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,rows_per_page,own_server,setting,'
+	'own_index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,'
+	'rows_per_page,own_server,setting,'
 	'show_shards,own_sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
 	'the C functions for readers are the listed ones');
 
@@ -298,7 +304,9 @@ SELECT set_eq($$
 		other_options,own_horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,
 		resolve,shell_quoted,tracked_settings,cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,store,hang_up,answer,send,mine,limits,leave,
-		dblink,deadline,connect_timeout}'::text[],
+		dblink,deadline,connect_timeout,type_here,columns_of,table_statements,column_statements,option_statements,
+		index_statements,detach_statement,attach_statements,attempt,is_mirrored,change_table,set_aside,
+		check_observation,settings_said,server_said,take,observation,ask}'::text[],
 	'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS

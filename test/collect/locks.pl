@@ -16,7 +16,7 @@ $node->append_conf('postgresql.conf', q(
 autovacuum = off
 max_connections = 12
 superuser_reserved_connections = 0
-max_locks_per_transaction = 20
+max_locks_per_transaction = 24
 autovacuum_max_workers = 1
 max_worker_processes = 0
 max_wal_senders = 0

@@ -113,7 +113,7 @@ CALL ff_collect();
 SELECT results_eq($$ SELECT cause, action, split_part(reason, ';', 1) FROM ff_advise('empty') $$,
 	$$
 		VALUES ('no_data', 'wait',
-			'nothing was written to it since its first collection: one more is needed after some writes') $$,
+			'one collection so far: one more is needed, after some work') $$,
 	'an empty table: wait for writes');
 UPDATE odd SET v = 1 WHERE id <= 5;
 INSERT INTO empty VALUES (1);

@@ -8,7 +8,8 @@ use Test::More tests => 118;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
-$node->append_conf('postgresql.conf', "autovacuum = off\nrestart_after_crash = on\nfillfactor_advisor.min_updates = 1\nfillfactor_advisor.fits = 0");
+$node->append_conf('postgresql.conf',
+	"autovacuum = off\nrestart_after_crash = on\nfillfactor_advisor.min_updates = 1\nfillfactor_advisor.fits = 0");
 # with page checksums, hint bits also write WAL after a checkpoint
 $node->append_conf('postgresql.conf', 'checkpoint_timeout = 1h');
 $node->start;
@@ -18,13 +19,22 @@ my $timed = $node->pg_version->major >= 17;
 my $database = 'postgres';
 sub value { return $node->safe_psql($database, $_[0]); }
 sub collect { value('CALL ff_collect()'); return; }
-sub updates { return value(q(SELECT coalesce(sum(i.updated), 0) FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't')); }
+sub updates
+{
+	return value(q(SELECT coalesce(sum(i.updated), 0) FROM ff_internal.counter_interval i
+		JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't'));
+}
 # what ff_statements() reports as missing, one line each
 sub missing { return value('SELECT reason FROM ff_statements() WHERE statement_id IS NULL ORDER BY 1'); }
 # a column of the last snapshot of statements
 sub look { return value("SELECT $_[0] FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1"); }
 # calls in the history of the statements that contain this text
-sub calls { return value("SELECT coalesce(sum(h.calls), 0) FROM ff_internal.statement s JOIN ff_internal.statement_history h USING (statement_id) WHERE s.text LIKE '%$_[0]%'"); }
+sub calls
+{
+	return value("SELECT coalesce(sum(h.calls), 0) FROM ff_internal.statement s
+		JOIN ff_internal.statement_history h USING (statement_id)
+		WHERE s.text LIKE '%$_[0]%'");
+}
 sub reset_all { value('SELECT count(*) FROM (SELECT pg_stat_statements_reset()) r'); return; }
 
 value(q(
@@ -50,10 +60,12 @@ sub goes_without
 }
 goes_without('absent', qr/pg_stat_statements is not created in this database/);
 value('CREATE EXTENSION pg_stat_statements');
-isnt($node->psql($database, 'SELECT count(*) FROM pg_stat_statements'), 0, 'created, but not preloaded: its view cannot be read');
+isnt($node->psql($database, 'SELECT count(*) FROM pg_stat_statements'), 0,
+	'created, but not preloaded: its view cannot be read');
 goes_without('not preloaded', qr/must be loaded via (&quot;|")?shared_preload_libraries/);
 
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\npg_stat_statements.max = 100\ntrack_functions = all");
+$node->append_conf('postgresql.conf',
+	"shared_preload_libraries = 'pg_stat_statements'\npg_stat_statements.max = 100\ntrack_functions = all");
 $node->restart;
 value(q(DROP EXTENSION pg_stat_statements; CREATE EXTENSION pg_stat_statements VERSION '1.8'));
 goes_without('older', qr/older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE/);
@@ -97,7 +109,8 @@ sub added
 {
 	collect();
 	my %now;
-	@now{qw(tables statements calls)} = (value('SELECT count(*) FROM ff_internal.epoch'), value('SELECT count(DISTINCT stats_reset) FROM ff_internal.statement_snapshot'), calls('id = $2'));
+	@now{qw(tables statements calls)} = (value('SELECT count(*) FROM ff_internal.epoch'),
+		value('SELECT count(DISTINCT stats_reset) FROM ff_internal.statement_snapshot'), calls('id = $2'));
 	my $added = join ' ', map { $now{$_} - $seen{$_} } qw(tables statements calls);
 	%seen = %now;
 	return $added;
@@ -152,18 +165,24 @@ my $round = 0;
 sub flood
 {
 	$round++;
-	value(sprintf q(SELECT format('UPDATE junk%%s SET v = %%s%%s WHERE id = 1', g, $$0$$, repeat(' + 1', n)) FROM generate_series(1, 150) g, generate_series(%d, %d) n \gexec), 10 * $round, 10 * $round + 9);
+	value(sprintf q(SELECT format('UPDATE junk%%s SET v = %%s%%s WHERE id = 1', g, $$0$$, repeat(' + 1', n))
+		FROM generate_series(1, 150) g, generate_series(%d, %d) n \gexec),
+		10 * $round, 10 * $round + 9);
 	return;
 }
 # Calls each of ten statements $times times. A call takes the first of @seconds, the last calls take the others.
 sub victims
 {
 	my ($times, @seconds) = @_;
-	value(sprintf q(SELECT format('UPDATE victims SET v = v + 1%%s WHERE id = 1 AND pg_sleep(%%s) IS NOT NULL', repeat(' - 1', n), s)
-		FROM generate_series(1, 10) n, unnest(array_cat(array_fill(%f::float8, ARRAY[%d]), ARRAY[%s]::float8[])) s \gexec), shift @seconds, $times - @seconds, join(', ', @seconds));
+	value(sprintf q(SELECT format('UPDATE victims SET v = v + 1%%s WHERE id = 1 AND pg_sleep(%%s) IS NOT NULL',
+		repeat(' - 1', n), s)
+		FROM generate_series(1, 10) n,
+			unnest(array_cat(array_fill(%f::float8, ARRAY[%d]), ARRAY[%s]::float8[])) s \gexec),
+		shift @seconds, $times - @seconds, join(', ', @seconds));
 	return;
 }
-my $victims = q(SELECT count(*) || ' ' || coalesce(sum(calls), 0) FROM pg_stat_statements WHERE query LIKE 'UPDATE victims%');
+my $victims = q(SELECT count(*) || ' ' || coalesce(sum(calls), 0) FROM pg_stat_statements
+	WHERE query LIKE 'UPDATE victims%');
 reset_all();
 collect();
 victims(10, 0.004);
@@ -177,15 +196,22 @@ is(value($victims), '0 0', 'rarely called statements are evicted');
 victims(20, 0.002, 0.008);
 is(value($victims), '10 200', 'evicted statements enter again');
 collect();
-is(calls('UPDATE victims'), $timed ? 300 : 100, 'after an eviction ' . ($timed ? 'all calls since the new entry are counted' : 'no call is counted if the time of the new entry is unknown'));
+is(calls('UPDATE victims'), $timed ? 300 : 100,
+	'after an eviction '
+		. ($timed
+			? 'all calls since the new entry are counted'
+			: 'no call is counted if the time of the new entry is unknown'));
 is(look('lost'), $timed ? 0 : 10, 'intervals across an eviction are counted as lost');
 is(value('SELECT count(*) FROM ff_internal.statement_history WHERE calls > 20'), 0, 'no interval has too many calls');
 victims(3, 0.004);
 collect();
 is(calls('UPDATE victims'), $timed ? 330 : 130, 'differences are counted again');
-is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE victims%')), 10, 'evicted statements are recognised when they return');
+is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE victims%')), 10,
+	'evicted statements are recognised when they return');
 cmp_ok(look('evictions'), '>', 100, 'evictions are recorded');
-like(missing(), qr/^pg_stat_statements had no room and evicted the least called statements \(\d+ times in the window\): what these did is missing: raise pg_stat_statements.max$/m, 'ff_statements() reports evictions');
+like(missing(),
+	qr/^pg_stat_statements had no room and evicted the least .* \(\d+ times in .*: raise pg_stat_statements.max$/m,
+	'ff_statements() reports evictions');
 my $lost = qr/^10 intervals of statements are missing, because their counters began anew$/m;
 ok($timed ? missing() !~ /intervals/ : missing() =~ $lost, 'ff_statements() reports the lost intervals');
 
@@ -213,16 +239,23 @@ foreach (1 .. 3)
 	collect();
 }
 is(value($followed), $before, 'many statements of one call each: no more are followed');
-is(value(q(SELECT count(*) FROM ff_internal.statement WHERE kind <> 'other')), $rows, 'many statements of one call each: no more are kept');
+is(value(q(SELECT count(*) FROM ff_internal.statement WHERE kind <> 'other')), $rows,
+	'many statements of one call each: no more are kept');
 cmp_ok(look('left_out'), '>', 50, 'many statements of one call each: they are recorded as left out');
-like(missing(), qr/^\d+ more statements that write are not followed: raise fillfactor_advisor.statements$/m, 'ff_statements() reports statements that are not followed');
-is(value('SELECT count(*) FROM ff_internal.statement_history WHERE ended_at < began_at OR calls < 1'), 0, 'no interval is negative or without calls');
+like(missing(), qr/^\d+ more statements that write are not followed: raise fillfactor_advisor.statements$/m,
+	'ff_statements() reports statements that are not followed');
+is(value('SELECT count(*) FROM ff_internal.statement_history WHERE ended_at < began_at OR calls < 1'), 0,
+	'no interval is negative or without calls');
 my $late = 'UPDATE t SET v = 0 WHERE id = 1 AND v IS NOT NULL';
 value("$late;" x 30);
 collect();
 # make room, so that nothing is evicted before the next collection
-value(q(SELECT count(*) FROM (SELECT pg_stat_statements_reset(userid, dbid, queryid) FROM pg_stat_statements WHERE query LIKE 'UPDATE junk%') r));
-is(value("SELECT count(*) FROM ff_internal.statement WHERE text LIKE 'UPDATE t SET v = _1 WHERE id = _2 AND v IS NOT NULL' AND closed_at IS NULL"), 1, 'a statement called often takes the place of an evicted one');
+value(q(SELECT count(*)
+	FROM (SELECT pg_stat_statements_reset(userid, dbid, queryid) FROM pg_stat_statements
+		WHERE query LIKE 'UPDATE junk%') r));
+is(value("SELECT count(*) FROM ff_internal.statement
+	WHERE text LIKE 'UPDATE t SET v = _1 WHERE id = _2 AND v IS NOT NULL' AND closed_at IS NULL"),
+	1, 'a statement called often takes the place of an evicted one');
 is(value($followed), $before, 'the number of followed statements does not change');
 value("$late;" x 5);
 collect();
@@ -239,19 +272,25 @@ value(q(
 	GRANT ALL ON t TO app;
 	CREATE ROLE half IN ROLE pg_stat_scan_tables;
 	SELECT format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO half', string_agg(c.oid::regclass::text, ', '))
-	  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig) WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec));
+	  FROM pg_extension e JOIN pg_class c ON c.oid = ANY (e.extconfig)
+	 WHERE e.extname = 'fillfactor_advisor' AND c.relkind = 'r' \gexec));
 my ($status, $out, $err) = $node->psql($database, "\\set VERBOSITY verbose\nSET ROLE half; CALL ff_collect()");
-like($err, qr/\A[^\n]*ERROR:  42501: permission denied for view server\n/, 'a collector without pg_read_all_stats: one clear error');
+like($err, qr/\A[^\n]*ERROR:  42501: permission denied for view server\n/,
+	'a collector without pg_read_all_stats: one clear error');
 # grant its rights by hand
-value(q(GRANT SELECT ON ALL TABLES IN SCHEMA ff_internal TO half; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ff_internal TO half; GRANT ALL ON t TO half));
+value(q(GRANT SELECT ON ALL TABLES IN SCHEMA ff_internal TO half;
+	GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ff_internal TO half;
+	GRANT ALL ON t TO half));
 my $other = 'UPDATE t SET v = v * 2 WHERE id < 50';
 my $mine = 'UPDATE t SET v = v / 2 WHERE id < 50';
 value("SET ROLE app; $other; SET ROLE half; $mine; CALL ff_collect()");
 is(calls('v * '), 0, 'texts hidden: a statement of another role is not followed');
 is(calls('v / '), 1, 'texts hidden: a statement of its own role is followed');
 cmp_ok(look('hidden'), '>', 0, 'texts hidden: their number is recorded');
-like(missing(), qr/^\d+ statements of other roles are hidden from the collecting role: GRANT pg_read_all_stats to it$/m, 'texts hidden: ff_statements() names the missing grant');
-is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE '<insufficient%')), 0, 'texts hidden: no placeholder text is kept');
+like(missing(), qr/^\d+ statements of other roles are hidden from the collecting role: GRANT pg_read_all_stats to it$/m,
+	'texts hidden: ff_statements() names the missing grant');
+is(value(q(SELECT count(*) FROM ff_internal.statement WHERE text LIKE '<insufficient%')), 0,
+	'texts hidden: no placeholder text is kept');
 value("GRANT pg_read_all_stats TO half; SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
 value("SET ROLE app; $other; SET ROLE half; CALL ff_collect()");
 is(calls('v * '), 1, 'after the grant only new calls are counted');
@@ -274,22 +313,29 @@ chmod 0, $file or die "$file: $!";
 is($node->psql($database, 'CALL ff_collect()'), 0, 'texts NULL: the collection goes on');
 is(calls('id = $2') - $counted, 1, 'texts NULL: known statements are counted');
 is(look('texts_reason'), 'no text', 'texts NULL: the reason is recorded');
-like(missing(), qr/^1 new statements are not followed, because texts of pg_stat_statements cannot be read \(no text\): .*pg_stat_statements_reset\(\) removes it$/m, 'texts NULL: ff_statements() has the remedy');
+my $no_text = qr/texts of pg_stat_statements cannot be read \(no text\)/;
+like(missing(),
+	qr/^1 new statements are not followed, because $no_text: .*pg_stat_statements_reset\(\) removes it$/m,
+	'texts NULL: ff_statements() has the remedy');
 chmod 0600, $file or die "$file: $!";
 value('UPDATE t SET v = v + 200 WHERE id < 4');
 collect();
 is(look('texts_reason'), '', 'texts readable again: no reason is left');
-is(value('SELECT count(*) FROM ff_internal.statement WHERE text LIKE $$%+ _1 WHERE id < _2$$ AND closed_at IS NULL AND kind = $$write$$'), 1, 'texts readable again: the new statement is followed');
+is(value('SELECT count(*) FROM ff_internal.statement
+	WHERE text LIKE $$%+ _1 WHERE id < _2$$ AND closed_at IS NULL AND kind = $$write$$'),
+	1, 'texts readable again: the new statement is followed');
 truncate $file, 0 or die "$file: $!";
 # a text after the hole
 value("$known; UPDATE t SET v = v + 300 WHERE id > 99");
-isnt($node->psql($database, 'SELECT count(query) FROM pg_stat_statements(true)'), 0, 'the file is lost while the server runs: pg_stat_statements cannot be read');
+isnt($node->psql($database, 'SELECT count(query) FROM pg_stat_statements(true)'), 0,
+	'the file is lost while the server runs: pg_stat_statements cannot be read');
 $counted = calls('id = $2');
 is($node->psql($database, 'CALL ff_collect()'), 0, 'texts lost: the collection goes on');
 is(look('reason'), '', 'texts lost: counters are read');
 is(calls('id = $2') - $counted, 1, 'texts lost: known statements are counted');
 like(look('texts_reason'), qr/invalid byte sequence/, 'texts lost: the error is recorded');
-like(missing(), qr/new statements are not followed.* one is lost or damaged/, 'texts lost: ff_statements() says what is missing');
+like(missing(), qr/new statements are not followed.* one is lost or damaged/,
+	'texts lost: ff_statements() says what is missing');
 reset_all();
 value('UPDATE t SET v = v + 300 WHERE id > 99');
 collect();
@@ -320,7 +366,8 @@ cmp_ok($unread, '>=', 16, 'new statements without text are left out');
 chmod 0600, $file or die "$file: $!";
 truncate $file, $whole or die "$file: $!";
 collect();
-is(look('texts_reason, left_out'), "made up|$unread", 'if one text is damaged and others are missing, each statement is counted once');
+is(look('texts_reason, left_out'), "made up|$unread",
+	'if one text is damaged and others are missing, each statement is counted once');
 value('DROP TRIGGER damaged ON ff_internal.statement; DROP FUNCTION damaged; DROP SEQUENCE taken');
 reset_all();
 collect();
@@ -328,11 +375,16 @@ collect();
 # ---------------------------------------------------------------------------
 # Texts of other encodings
 # ---------------------------------------------------------------------------
-value(q(CREATE DATABASE bytes ENCODING SQL_ASCII TEMPLATE template0; CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0));
+value(q(CREATE DATABASE bytes ENCODING SQL_ASCII TEMPLATE template0;
+	CREATE DATABASE latin ENCODING LATIN1 TEMPLATE template0));
 foreach my $one (qw(bytes latin))
 {
 	$database = $one;
-	value(q(CREATE EXTENSION fillfactor_advisor; CREATE EXTENSION pg_stat_statements; CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1); CALL ff_collect()));
+	value(q(CREATE EXTENSION fillfactor_advisor;
+		CREATE EXTENSION pg_stat_statements;
+		CREATE TABLE t (id int PRIMARY KEY, v int);
+		INSERT INTO t VALUES (1, 1);
+		CALL ff_collect()));
 }
 sub own_statement
 {
@@ -385,23 +437,35 @@ is($session->query_safe('CALL ff_collect(); SELECT 1'), 1, 'texts of a megabyte:
 my ($end) = slurp_file("/proc/$pid/status") =~ /$peak/;
 note "peak memory of the collector: $start kB before, $end kB after";
 # sanitizers keep freed memory
-cmp_ok($end - $start, '<', 64 * 1024 * ($ENV{SANITIZE} ? 16 : 1), 'the memory of a collector that reads large texts is bounded');
-is($session->query_safe(q(SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'statement text')), 0, 'the memory of statement texts is freed');
+cmp_ok($end - $start, '<', 64 * 1024 * ($ENV{SANITIZE} ? 16 : 1),
+	'the memory of a collector that reads large texts is bounded');
+is($session->query_safe(q(SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'statement text')), 0,
+	'the memory of statement texts is freed');
 $session->quit;
-is(value(q(SELECT kind || ' ' || (text_bytes BETWEEN 500000 AND 999999) || ' ' || length(text) FROM ff_internal.statement WHERE text LIKE 'INSERT INTO large%')), 'write true 4000', 'a text of 0.8 MB is parsed, and its first 4000 characters are kept');
-is(value(q(SELECT kind || ' ' || (text_bytes > 1200000) || ' ' || length(text) || ' ' || reason FROM ff_internal.statement WHERE text LIKE 'UPDATE large%')), 'unattributed true 4000 too long to parse', 'a text of 1.2 MB is not parsed, and its first 4000 characters are kept');
-like(value('SELECT reason FROM ff_statements() WHERE query LIKE $$UPDATE large%$$'), qr/^too long to parse$/, 'ff_statements() says that a text is too long');
+is(value(q(SELECT kind || ' ' || (text_bytes BETWEEN 500000 AND 999999) || ' ' || length(text)
+	FROM ff_internal.statement WHERE text LIKE 'INSERT INTO large%')),
+	'write true 4000', 'a text of 0.8 MB is parsed, and its first 4000 characters are kept');
+is(value(q(SELECT kind || ' ' || (text_bytes > 1200000) || ' ' || length(text) || ' ' || reason
+	FROM ff_internal.statement WHERE text LIKE 'UPDATE large%')),
+	'unattributed true 4000 too long to parse',
+	'a text of 1.2 MB is not parsed, and its first 4000 characters are kept');
+like(value('SELECT reason FROM ff_statements() WHERE query LIKE $$UPDATE large%$$'), qr/^too long to parse$/,
+	'ff_statements() says that a text is too long');
 cmp_ok(value('SELECT length(ff_report())'), '<', 200000, 'large texts do not make the report large');
 
 # statements that keep updates from being HOT are shown in the report
-value(q(CREATE TABLE web (id int PRIMARY KEY, v int); CREATE INDEX ON web (v); INSERT INTO web SELECT g, g FROM generate_series(1, 100) g; CALL ff_collect()));
+value(q(CREATE TABLE web (id int PRIMARY KEY, v int);
+	CREATE INDEX ON web (v);
+	INSERT INTO web SELECT g, g FROM generate_series(1, 100) g;
+	CALL ff_collect()));
 my $evil = "UPDATE web /* <script>alert(1)</script> </td>&lt;\x01\x1b[31m\x7f\xe2\x80\xae */ SET v = v + 1";
 foreach (1 .. 3)
 {
 	value("$evil; SELECT pg_stat_force_next_flush()");
 	collect();
 }
-like(value(q(SELECT query FROM ff_statements('web') WHERE command = 'UPDATE')), qr/<script>alert\(1\)/, 'a statement with HTML and control characters is followed');
+like(value(q(SELECT query FROM ff_statements('web') WHERE command = 'UPDATE')), qr/<script>alert\(1\)/,
+	'a statement with HTML and control characters is followed');
 my $report = value('SELECT ff_report()');
 like($report, qr/&lt;script&gt;alert\(1\)/, 'the report shows the statement');
 unlike($report, qr/<script>alert|<\/td>&lt;\x01/, 'the report has no HTML of the statement');
@@ -413,8 +477,10 @@ unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'the report has no control
 reset_all();
 sub records
 {
-	return value("SELECT CASE WHEN sum(s.rows) > 0.9 * e.since_updated THEN round((sum(s.records) / sum(s.rows))::numeric, 3) END
-		FROM ff_internal.evidence('$_[0]') e, ff_internal.statement_input(e) i, unnest(i.command, i.rows, i.wal_records) s(command, rows, records)
+	return value("SELECT CASE WHEN sum(s.rows) > 0.9 * e.since_updated
+			THEN round((sum(s.records) / sum(s.rows))::numeric, 3) END
+		FROM ff_internal.evidence('$_[0]') e, ff_internal.statement_input(e) i,
+			unnest(i.command, i.rows, i.wal_records) s(command, rows, records)
 		WHERE s.command = 1 AND s.records IS NOT NULL GROUP BY e.since_updated");
 }
 # Runs a statement for some rows, one transaction each, between two collections
@@ -443,7 +509,8 @@ each_row('UPDATE roomy SET n = n + 1 WHERE id = %d', map { $_ + 1 } @one_a_page)
 is(records('roomy'), '1.500', 'a HOT update that prunes its page writes two records');
 each_row('UPDATE full_pages SET n = n + 1 WHERE id = %d', @one_a_page);
 like(records('full_pages'), qr/^4\.(0|10)/, 'an update that leaves its page writes four records and hardly more');
-each_row('INSERT INTO roomy VALUES (%d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n', (map { $_ + 2 } @one_a_page), 6001 .. 6010);
+each_row('INSERT INTO roomy VALUES (%d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n',
+	(map { $_ + 2 } @one_a_page), 6001 .. 6010);
 is(records('roomy'), '', 'the records of an upsert are unknown, because it also inserts and locks');
 is(value("SELECT i.rows::real[] FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i"), '{40,20,10}',
 	'the rows of an upsert are divided into updates and inserts by the counters');
@@ -451,22 +518,29 @@ is(value("SELECT i.rows::real[] FROM ff_internal.evidence('roomy') e, ff_interna
 each_row('UPDATE full_pages SET n = n + 1 WHERE id = %d', map { $_ + 1 } @one_a_page);
 isnt(records('full_pages'), '', 'the records of simple updates are known');
 foreach my $other (
-	[ 'a trigger', 'CREATE TRIGGER g BEFORE UPDATE ON full_pages FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()' ],
+	[ 'a trigger',
+		'CREATE TRIGGER g BEFORE UPDATE ON full_pages FOR EACH ROW
+			EXECUTE FUNCTION suppress_redundant_updates_trigger()' ],
 	[ 'a partial index', 'CREATE INDEX p ON full_pages (id) WHERE n > 0' ],
 	[ 'another kind of index', 'CREATE INDEX p ON full_pages USING hash (id)' ],
 	[ 'no WAL', 'ALTER TABLE full_pages SET UNLOGGED' ],
 	[ 'a key that is set', 'ALTER TABLE full_pages ADD CONSTRAINT f FOREIGN KEY (n) REFERENCES parent NOT VALID' ])
 {
 	my ($what, $make) = @$other;
-	my $records = "SELECT count(*) FROM ff_internal.evidence('full_pages') e, ff_internal.statement_input(e) i, unnest(i.wal_records) r WHERE r IS NOT NULL";
+	my $records = "SELECT count(*)
+		FROM ff_internal.evidence('full_pages') e, ff_internal.statement_input(e) i, unnest(i.wal_records) r
+		WHERE r IS NOT NULL";
 	is(value("$records; BEGIN; $make; $records; ROLLBACK"), "1\n0", "$what: the WAL records are not used");
 }
 each_row('UPDATE roomy SET n = n + 1 FROM parent p WHERE roomy.id = %d', map { $_ + 3 } @one_a_page);
-is(value("SELECT count(*) FILTER (WHERE r IS NULL) || ' of ' || count(*) FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i, unnest(i.command, i.wal_records) s(c, r) WHERE c = 1"),
+is(value("SELECT count(*) FILTER (WHERE r IS NULL) || ' of ' || count(*)
+	FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i, unnest(i.command, i.wal_records) s(c, r)
+	WHERE c = 1"),
 	'2 of 3', 'the records of an update that reads another table are unknown');
 value('CREATE FUNCTION deep(i int) RETURNS void LANGUAGE sql AS $$ UPDATE full_pages SET n = n + 1 WHERE id = i $$');
 each_row('SELECT deep(%d)', map { $_ + 2 } @one_a_page);
 is(records('full_pages'), '', 'the records of updates in functions are unknown');
 
-unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/, 'the log has no crash and no leak');
+unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/,
+	'the log has no crash and no leak');
 $node->stop;

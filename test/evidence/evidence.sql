@@ -23,7 +23,8 @@ SELECT is(recent('{30,60}')::text, '(30,15,0)', 'recent: exactly a third is enou
 SELECT is(recent('{0,0}', '{0,NULL}')::text, '(0,0,)', 'recent: all intervals if there are no updates');
 SELECT is(recent('{20,70}', '{5,NULL}')::text, '(90,45,)', 'recent: one NULL in newpage makes the sum NULL');
 SELECT is(recent('{10,20,3000}', fresh => 2)::text, '(10,5,0)', 'recent: only intervals since the last change');
-SELECT is(recent('{300,400,10000,300}')::text, '(700,350,0)', 'recent: one interval with most updates is an event, not a habit');
+SELECT is(recent('{300,400,10000,300}')::text, '(700,350,0)',
+	'recent: one interval with most updates is an event, not a habit');
 SELECT is(recent('{300,150,10000}')::text, '(10450,5225,0)', 'recent: it counts if the others are too few to judge');
 SELECT is(recent('{300,10000,10000}')::text, '(10300,5150,0)', 'recent: what happens twice counts');
 SELECT is((SELECT (w.intervals, w.inserted, w.updated, w.hot_updated, w.newpage_updated, w.seq_scans, w.index_scans,

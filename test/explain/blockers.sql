@@ -12,7 +12,8 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
 SELECT plan(90);
 
 -- which columns an index depends on
-CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int, g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
+CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int,
+	g int GENERATED ALWAYS AS (f + 1) STORED, ref int REFERENCES c (e));
 CREATE INDEX c_two ON c (a, "D d");
 CREATE INDEX c_inc ON c (a) INCLUDE (b, f);
 CREATE INDEX c_expr ON c (lower(b), a);
@@ -26,39 +27,61 @@ CREATE TABLE p (k int, v int) PARTITION BY RANGE (k);
 CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (100000);
 CREATE INDEX p_v ON p (v);
 
-CREATE VIEW of AS SELECT i.oid, i.relname, (SELECT string_agg(column_name || ' ' || role, ', ') FROM ff_internal.index_columns(i.oid)) AS cols, ff_internal.index_needed(i.oid) AS needed
+CREATE VIEW of AS
+	SELECT i.oid, i.relname,
+		(SELECT string_agg(column_name || ' ' || role, ', ') FROM ff_internal.index_columns(i.oid)) AS cols,
+		ff_internal.index_needed(i.oid) AS needed
   FROM pg_class i WHERE relkind = 'i';
 SELECT is(cols, 'id key', 'columns of a primary key') FROM of WHERE relname = 'c_pkey';
 SELECT is(cols, 'a key, D d key', 'columns of a two-column index') FROM of WHERE relname = 'c_two';
 SELECT is(cols, 'a key, b include, f include', 'columns of an index with INCLUDE') FROM of WHERE relname = 'c_inc';
 SELECT is(cols, 'a key, b expression', 'columns of an index with an expression') FROM of WHERE relname = 'c_expr';
 SELECT is(cols, 'a key, b predicate, f predicate', 'columns of a partial index') FROM of WHERE relname = 'c_pred';
-SELECT is(cols, 'b expression or predicate, f expression or predicate', 'columns of an index with expression and predicate') FROM of WHERE relname = 'c_both';
-SELECT matches(cols, '^id whole row, a whole row, .*ref whole row$', 'an index on the whole row depends on all columns') FROM of WHERE relname = 'c_row';
-SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a', 'f']), ARRAY['a', 'f', 'g'], 'a generated column changes with the column it uses');
-SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a']), ARRAY['a'], 'a generated column does not change with other columns');
+SELECT is(cols, 'b expression or predicate, f expression or predicate',
+	'columns of an index with expression and predicate')
+	FROM of WHERE relname = 'c_both';
+SELECT matches(cols, '^id whole row, a whole row, .*ref whole row$', 'an index on the whole row depends on all columns')
+	FROM of WHERE relname = 'c_row';
+SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a', 'f']), ARRAY['a', 'f', 'g'],
+	'a generated column changes with the column it uses');
+SELECT is(ff_internal.changed_columns('c'::regclass, ARRAY['a']), ARRAY['a'],
+	'a generated column does not change with other columns');
 SELECT is(needed, 'primary key c_pkey', 'needed: primary key') FROM of WHERE relname = 'c_pkey';
-SELECT is(needed, 'unique constraint c_e_key', 'needed: unique constraint, also for foreign keys') FROM of WHERE relname = 'c_e_key';
+SELECT is(needed, 'unique constraint c_e_key', 'needed: unique constraint, also for foreign keys')
+	FROM of WHERE relname = 'c_e_key';
 SELECT is(needed, 'unique index', 'needed: unique index') FROM of WHERE relname = 'c_uni';
 SELECT is(needed, 'exclusion constraint x_r_excl', 'needed: exclusion constraint') FROM of WHERE relname = 'x_r_excl';
-SELECT is(needed, 'part of the partitioned index p_v', 'needed: part of a partitioned index') FROM of WHERE relname = 'p1_v_idx';
+SELECT is(needed, 'part of the partitioned index p_v', 'needed: part of a partitioned index')
+	FROM of WHERE relname = 'p1_v_idx';
 SELECT is(needed, NULL, 'a plain index is needed for nothing') FROM of WHERE relname = 'c_two';
 CREATE TABLE par (a int, b int, PRIMARY KEY (a, b));
 CREATE TABLE chi (id int PRIMARY KEY, a int, b int, CONSTRAINT chi_fk FOREIGN KEY (a, b) REFERENCES par);
 CREATE INDEX chi_turned ON chi (b, a, id);
 CREATE INDEX chi_part ON chi (b);
 CREATE INDEX chi_else ON chi (b, id, a);
-SELECT matches(needed, '^foreign key chi_fk, .* deleted from par$', 'needed: foreign key whose columns come first, in any order') FROM of WHERE relname = 'chi_turned';
-SELECT matches(needed, '^foreign key chi_fk', 'needed: foreign key, some of whose columns come first') FROM of WHERE relname = 'chi_part';
-SELECT is(needed, NULL, 'not needed: another column stands between those of the foreign key') FROM of WHERE relname = 'chi_else';
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin'), current_setting('server_version_num')::integer), :'summarizing'::boolean, 'BRIN is summarizing from PostgreSQL 16 on');
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree'), current_setting('server_version_num')::integer), false, 'B-tree is not summarizing');
-SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap'), current_setting('server_version_num')::integer), NULL, 'NULL for heap, which is no index method');
+SELECT matches(needed, '^foreign key chi_fk, .* deleted from par$',
+	'needed: foreign key whose columns come first, in any order')
+	FROM of WHERE relname = 'chi_turned';
+SELECT matches(needed, '^foreign key chi_fk', 'needed: foreign key, some of whose columns come first')
+	FROM of WHERE relname = 'chi_part';
+SELECT is(needed, NULL, 'not needed: another column stands between those of the foreign key')
+	FROM of WHERE relname = 'chi_else';
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin'),
+	current_setting('server_version_num')::integer),
+	:'summarizing'::boolean, 'BRIN is summarizing from PostgreSQL 16 on');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree'),
+	current_setting('server_version_num')::integer),
+	false, 'B-tree is not summarizing');
+SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap'),
+	current_setting('server_version_num')::integer),
+	NULL, 'NULL for heap, which is no index method');
 
 -- before any collection
 SELECT is((SELECT reason FROM ff.ff_blockers('c')), 'no interval was collected yet', 'before any collection: a reason');
 SELECT throws_ok($$SELECT * FROM ff.ff_blockers('c_two')$$, '42809', NULL, 'ff_blockers() of an index is an error');
-SELECT is((SELECT reason FROM ff.ff_blockers('p')), (SELECT not_examined FROM ff_internal.user_table WHERE relid = 'p'::regclass), 'a partitioned table: the reason why it is not examined');
+SELECT is((SELECT reason FROM ff.ff_blockers('p')),
+	(SELECT not_examined FROM ff_internal.user_table WHERE relid = 'p'::regclass),
+	'a partitioned table: the reason why it is not examined');
 
 -- without statements: which index may be the cause
 CREATE TABLE alone (id int PRIMARY KEY, a int, pad text) WITH (fillfactor = 40, autovacuum_enabled = off);
@@ -73,11 +96,20 @@ UPDATE alone SET a = a + 1;
 UPDATE several SET b = b + 1;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
-CREATE VIEW told AS SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, usage AS role, blocked_per_s > 0 AS rate, won_hot_per_s > 0 AS won,
-       won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes FROM ff.ff_blockers() WHERE usage IS DISTINCT FROM 'unused';
-SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'), 'alone_a {a} t t t', 'without statements: the only index besides the primary key is named');
-SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'], 'without statements: of several indexes all but the primary key are named');
-SELECT ok((SELECT bool_and(rate IS NULL AND reason ~ 'not known without the statements that set its columns: pg_stat_statements is not created') FROM told WHERE rel = 'several'), 'without statements: no figures for several indexes, and the reason');
+CREATE VIEW told AS
+	SELECT relation::text AS rel, index::text AS idx, columns::text AS cols, usage AS role, blocked_per_s > 0 AS rate,
+		won_hot_per_s > 0 AS won,
+       won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans, needed_for, summarizing, statements, reason,
+           suggestion, ddl, definition, index_bytes
+           FROM ff.ff_blockers() WHERE usage IS DISTINCT FROM 'unused';
+SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'),
+	'alone_a {a} t t t', 'without statements: the only index besides the primary key is named');
+SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'],
+	'without statements: of several indexes all but the primary key are named');
+SELECT ok((SELECT bool_and(rate IS NULL
+	AND reason ~ 'not known without the statements that set its columns: pg_stat_statements is not created')
+	FROM told WHERE rel = 'several'),
+	'without statements: no figures for several indexes, and the reason');
 
 \if :statements
 CREATE EXTENSION pg_stat_statements;
@@ -96,18 +128,21 @@ CREATE INDEX broken_a ON broken (a);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'broken_a'::regclass;
 ALTER TABLE p1 SET (fillfactor = 40, autovacuum_enabled = off);
 CREATE TABLE uc (k int, CONSTRAINT uc_k UNIQUE (k) DEFERRABLE);
-CREATE TABLE refers (id int PRIMARY KEY, a int, CONSTRAINT refers_fk FOREIGN KEY (a) REFERENCES c (e)) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE TABLE refers (id int PRIMARY KEY, a int,
+	CONSTRAINT refers_fk FOREIGN KEY (a) REFERENCES c (e)) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE INDEX refers_a ON refers (a);
 INSERT INTO c (id, e) VALUES (1, 1), (2, 2);
 INSERT INTO refers SELECT i, 1 FROM generate_series(1, 2000) i;
-CREATE TABLE q (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int, status int, p text) WITH (autovacuum_enabled = off);
+CREATE TABLE q (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, batch int, status int,
+	p text) WITH (autovacuum_enabled = off);
 CREATE INDEX q_status ON q (status);
 CREATE INDEX q_batch ON q (batch);
 CREATE TABLE moving (id int PRIMARY KEY, pid int, pad text) WITH (autovacuum_enabled = off);
 CREATE INDEX moving_pid ON moving (pid);
 CREATE TABLE roomless (id int PRIMARY KEY, a int, h int) WITH (autovacuum_enabled = off);
 CREATE INDEX roomless_a ON roomless (a);
--- two indexes in the way of one statement: one really changes, or both; a key behind an unchanged one; BRIN; two tenants
+-- two indexes in the way of one statement: one really changes, or both; a key behind an unchanged one; BRIN; two
+-- tenants
 CREATE TABLE seen_gone (id int PRIMARY KEY, seen int, gone int) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE INDEX gone_i ON seen_gone (gone);
 CREATE INDEX seen_i ON seen_gone (seen);
@@ -138,13 +173,16 @@ INSERT INTO tenant2.item SELECT i, i, i FROM generate_series(1, 2000) i;
 CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF NEW.h = 0 THEN /* NEW.state := 1; */ NEW . updated_at = clock_timestamp(); -- NEW.state := 2;
     END IF; RETURN NEW; END $$;
-CREATE TABLE touched (id int PRIMARY KEY, state int, h int, updated_at timestamptz) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE TABLE touched (id int PRIMARY KEY, state int, h int,
+	updated_at timestamptz) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE INDEX touched_state ON touched (state);
 CREATE INDEX touched_at ON touched (updated_at);
 CREATE TRIGGER touch BEFORE UPDATE ON touched FOR EACH ROW EXECUTE FUNCTION touch();
 CREATE TRIGGER after_all AFTER UPDATE ON touched FOR EACH ROW WHEN (false) EXECUTE FUNCTION touch();
-CREATE FUNCTION blur() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN jsonb_populate_record(NEW, jsonb_build_object('state', NEW.state + 1)); END $$;
-CREATE TABLE blurred (id int PRIMARY KEY, state int, h int, at timestamptz) WITH (fillfactor = 40, autovacuum_enabled = off);
+CREATE FUNCTION blur() RETURNS trigger
+	LANGUAGE plpgsql AS $$ BEGIN RETURN jsonb_populate_record(NEW, jsonb_build_object('state', NEW.state + 1)); END $$;
+CREATE TABLE blurred (id int PRIMARY KEY, state int, h int,
+	at timestamptz) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE INDEX blurred_state ON blurred (state);
 CREATE INDEX blurred_at ON blurred (at);
 CREATE TRIGGER blur BEFORE INSERT OR UPDATE ON blurred FOR EACH ROW EXECUTE FUNCTION blur();
@@ -219,8 +257,8 @@ SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
 
 SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'), '"Not %I; ""used""" {a} key t t 0', 'the index whose column is updated is named');
-SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'for [0-9]+ (s|min) only', 'for SPAN only')) FROM told WHERE rel = 'unused'),
-          '|no scan is known, but its scans were watched for SPAN only: not to be dropped before 7 days without one', 'never scanned, but watched only briefly: no DROP');
+SELECT is((SELECT format('%s|%s', ddl, regexp_replace(suggestion, 'in [0-9]+ (s|min):', 'in SPAN:')) FROM told WHERE rel = 'unused'),
+          '|no scan in SPAN: drop it only after 7 days without one', 'never scanned, but watched only briefly: no DROP');
 SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')), (SELECT opened_at FROM ff_internal.relation WHERE relid = 'unused'::regclass AND closed_at IS NULL), 'scans are watched since the first collection');
 SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told WHERE rel = 'seen_gone'), ARRAY['gone_i f', 'seen_i t'], 'two indexes, one column always NULL: only the other index is in the way');
 SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i'), 'gone is set, but has the same value in all rows.*nothing to do here', 'the harmless index is said to be harmless');
@@ -228,65 +266,122 @@ SELECT ok((SELECT bool_and(won_hot_per_s = 0) AND min(won_together_per_s) = 0 AN
 SELECT is((SELECT array_agg(index::text) FROM ff.ff_blockers('both_change')), ARRAY['both_a', 'both_b'], 'the rows stand in the order in which to drop');
 SELECT is((SELECT array_agg(format('%s %s %s %s %s %s', index, usage, blocked_per_s > 0, won_hot_per_s, won_wal_per_s > 0, ddl)) FROM ff.ff_blockers('behind') WHERE usage = 'unused'),
           ARRAY['behind_doc unused f 0 t '], 'an index in no way of HOT that nothing scans or needs, of any kind: asked for this table, it is named');
-SELECT matches((SELECT reason || '|' || suggestion FROM ff.ff_blockers('behind') WHERE index = 'behind_doc'::regclass), '^it keeps no update from being HOT, but each that is not [(].* per second[)] writes to it[|]no scan is known, but its scans were watched for', 'with what it costs, and how long its scans were watched');
+SELECT matches((SELECT reason || '|' || suggestion FROM ff.ff_blockers('behind') WHERE index = 'behind_doc'::regclass), '^it keeps no update from being HOT, but each that is not [(].* per second[)] writes to it[|]no scan in', 'with what it costs, and how long its scans were watched');
 SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE usage = 'unused'), 0::bigint, 'in the list of all tables, not before it was watched for 7 days');
 SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_key'), 'narrow it to (day): only the columns behind these change', 'a key column behind an unchanged one: narrow the index');
 SELECT is((SELECT suggestion FROM told WHERE idx = 'behind_brin'), CASE WHEN :'summarizing' THEN 'nothing to do here' ELSE 'from PostgreSQL 16 on these updates are HOT' END, 'BRIN: HOT from PostgreSQL 16 on');
 SELECT is((SELECT string_agg(format('%s %s', idx, rate), ', ' ORDER BY idx) FROM told WHERE rel ~ 'item'), 'tenant1.item1_x t, tenant2.item2_x t', 'tables of one name in two schemas: the index whose column is set, in both');
-SELECT matches(reason, '[.] [0-9]+ MB of its [0-9]+ MB are TOAST, and each update puts 2[0-9] kB there: no fillfactor changes that',
+SELECT matches(reason, '[.]\s[0-9]+ MB of its [0-9]+ MB are TOAST, and each update puts 2[0-9] kB there: no fillfactor changes that',
 	'a wide column is rewritten by each update: the reason says that most is TOAST') FROM ff.ff_advise('fat');
 SELECT unalike(reason, '%TOAST%', 'TOAST that updates leave alone is not mentioned') FROM ff.ff_advise('fat_still');
-SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ') FROM ff_internal.update_triggers('touched'::regclass) t), 'touch {updated_at}', 'a trigger before updates: the column that its text assigns, without those in comments');
-SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ') FROM ff_internal.update_triggers('blurred'::regclass) t), 'blur ', 'a trigger whose text assigns nothing');
-SELECT is((SELECT array_agg(format('%s %s %s %s', index, columns, round(100 * blocked_per_s / updates_per_s), round(100 * won_hot_per_s / updates_per_s))) FROM ff.ff_blockers('touched'), ff.ff_advise('touched')),
-          ARRAY['touched_at {updated_at} 100 50', 'touched_state {state} 50 0'], 'a trigger sets an indexed column: its index is in the way of all updates');
-SELECT matches((SELECT reason FROM told WHERE idx = 'touched_at'), 'because they set updated_at [(]updated_at by trigger touch[)]', 'the trigger is named');
-SELECT is((SELECT format('%s %s', index, round(100 * blocked_per_s / updates_per_s)) FROM ff.ff_blockers('blurred'), ff.ff_advise('blurred')), 'blurred_at 50', 'statements explain half of what was not HOT: the index that they set is in the way of half');
-SELECT matches((SELECT reason FROM told WHERE rel = 'blurred'), 'statements explain 50 % of the updates; trigger blur may change state, which no statement sets', 'and the trigger is named, with the indexed column that no statement sets');
-SELECT matches((SELECT reason FROM ff.ff_advise('blurred')), 'indexed column changed [(]blurred_at; statements explain 50 % of the updates; trigger blur may change state', 'ff_advise() names the trigger, too');
-SELECT matches((SELECT min(reason) FROM told WHERE rel = 'inner_t'), 'not known without the statements that set its columns: .*explain too few of the updates; those inside functions are seen with pg_stat_statements.track = all', 'updates inside a function: the setting that shows them is named');
-SELECT is(ff_internal.rate_words(0.02) || ', ' || ff_internal.rate_words(20), '1728 per day, 20.0 per second', 'small rates are per day');
+SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ')
+	FROM ff_internal.update_triggers('touched'::regclass) t),
+	'touch {updated_at}', 'a trigger before updates: the column that its text assigns, without those in comments');
+SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ')
+	FROM ff_internal.update_triggers('blurred'::regclass) t),
+	'blur ', 'a trigger whose text assigns nothing');
+SELECT is((SELECT array_agg(format('%s %s %s %s', index, columns, round(100 * blocked_per_s / updates_per_s),
+	round(100 * won_hot_per_s / updates_per_s)))
+	FROM ff.ff_blockers('touched'), ff.ff_advise('touched')),
+          ARRAY['touched_at {updated_at} 100 50', 'touched_state {state} 50 0'],
+          'a trigger sets an indexed column: its index is in the way of all updates');
+SELECT matches((SELECT reason FROM told WHERE idx = 'touched_at'),
+	'because they set updated_at [(]updated_at by trigger touch[)]', 'the trigger is named');
+SELECT is((SELECT format('%s %s', index, round(100 * blocked_per_s / updates_per_s))
+	FROM ff.ff_blockers('blurred'), ff.ff_advise('blurred')),
+	'blurred_at 50', 'statements explain half of what was not HOT: the index that they set is in the way of half');
+SELECT matches((SELECT reason FROM told WHERE rel = 'blurred'),
+	'statements explain 50 % of the updates; trigger blur may change state, which no statement sets',
+	'and the trigger is named, with the indexed column that no statement sets');
+SELECT matches((SELECT reason FROM ff.ff_advise('blurred')),
+	'indexed column changed [(]blurred_at;\sstatements explain 50 % of the updates;\strigger blur may change state',
+	'ff_advise() names the trigger, too');
+SELECT matches((SELECT min(reason) FROM told WHERE rel = 'inner_t'),
+	'not known without the statements that set its columns: .*explain too few of the updates; those inside '
+	'functions are seen with pg_stat_statements.track = all',
+	'updates inside a function: the setting that shows them is named');
+SELECT is(ff_internal.rate_words(0.02) || ', ' || ff_internal.rate_words(20), '1728 per day, 20.0 per second',
+	'small rates are per day');
 UPDATE ff_internal.epoch SET began_at = began_at - interval '8 days';
 UPDATE ff_internal.relation SET opened_at = opened_at - interval '8 days';
-UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE collection_id < (SELECT max(collection_id) FROM ff_internal.collection);
-SELECT is((SELECT ddl FROM told WHERE rel = 'unused'), 'DROP INDEX CONCURRENTLY public."Not %I; ""used""";', 'never scanned in 8 days and not needed: DROP INDEX');
-SELECT is((SELECT ddl FROM ff.ff_blockers() WHERE index = 'behind_doc'::regclass), 'DROP INDEX CONCURRENTLY public.behind_doc;', 'after 8 days without a scan: DROP INDEX');
-SELECT matches((SELECT statements[1] FROM told WHERE rel = 'unused'), '^1 call, 2000 rows: UPDATE unused SET a = a \+ \$1, h = \$2$', 'the statement is shown with calls and rows');
-SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t), 'indexes with a DROP come first');
-SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a'), '|keep it: unique index; the way out is not to change a', 'a unique index has no DROP');
-SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx = 'used_open'), 'predicate t ', 'a used index has no DROP, and its predicate is named as blocking');
-SELECT is((SELECT summarizing FROM told WHERE idx = 'used_state'), :'summarizing'::boolean, 'a BRIN index is marked as summarizing');
-SELECT ok((SELECT bool_and(reason ~ 'lets updates be HOT' AND ddl IS NULL) FROM told WHERE summarizing) IS NOT FALSE, 'a summarizing index is not blamed');
-SELECT is((SELECT format('%s %s', index, reason) FROM ff.ff_blockers('hot')), ' 100 % of the updates were HOT', 'a table with HOT updates has no blocker');
-SELECT is((SELECT index::text FROM ff.ff_blockers('roomless') WHERE usage = 'unused'), 'roomless_a', 'and its unused index is');
-SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE index IS NULL), 0::bigint, 'tables without a blocker have no row in the full list');
+UPDATE ff_internal.collection SET began_at = began_at - interval '8 days'
+	WHERE collection_id < (SELECT max(collection_id) FROM ff_internal.collection);
+SELECT is((SELECT ddl FROM told WHERE rel = 'unused'), 'DROP INDEX CONCURRENTLY public."Not %I; ""used""";',
+	'never scanned in 8 days and not needed: DROP INDEX');
+SELECT is((SELECT ddl FROM ff.ff_blockers() WHERE index = 'behind_doc'::regclass),
+	'DROP INDEX CONCURRENTLY public.behind_doc;', 'after 8 days without a scan: DROP INDEX');
+SELECT matches((SELECT statements[1] FROM told WHERE rel = 'unused'),
+	'^1 call, 2000 rows: UPDATE unused SET a = a \+ \$1, h = \$2$', 'the statement is shown with calls and rows');
+SELECT ok((SELECT bool_and(idx IS NOT NULL AND ddl IS NOT NULL) FROM (SELECT * FROM told LIMIT 2) t),
+	'indexes with a DROP come first');
+SELECT is((SELECT format('%s|%s', ddl, suggestion) FROM told WHERE idx = 'uniq_a'),
+	'|keep it: unique index; the way out is not to change a', 'a unique index has no DROP');
+SELECT is((SELECT format('%s %s %s', role, scans > 0, ddl) FROM told WHERE idx = 'used_open'), 'predicate t ',
+	'a used index has no DROP, and its predicate is named as blocking');
+SELECT is((SELECT summarizing FROM told WHERE idx = 'used_state'), :'summarizing'::boolean,
+	'a BRIN index is marked as summarizing');
+SELECT ok((SELECT bool_and(reason ~ 'lets updates be HOT' AND ddl IS NULL) FROM told WHERE summarizing) IS NOT FALSE,
+	'a summarizing index is not blamed');
+SELECT is((SELECT format('%s %s', index, reason) FROM ff.ff_blockers('hot')), ' 100 % of the updates were HOT',
+	'a table with HOT updates has no blocker');
+SELECT is((SELECT index::text FROM ff.ff_blockers('roomless') WHERE usage = 'unused'), 'roomless_a',
+	'and its unused index is');
+SELECT is((SELECT count(*) FROM ff.ff_blockers() WHERE index IS NULL), 0::bigint,
+	'tables without a blocker have no row in the full list');
 SELECT matches((SELECT suggestion FROM told WHERE rel = 'broken'), '^invalid', 'an invalid index is listed as invalid');
-SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ', 'a partition updated through its parent: its index is named, without DROP');
-SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$') FROM told WHERE idx IS NOT NULL), 'every index has its size and definition');
-SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL), 0::bigint, 'the index of a constraint has no DROP');
-SELECT matches((SELECT format('%s|%s|%s', scans, ddl, suggestion) FROM told WHERE idx = 'refers_a'), '^0\|\|keep it: foreign key refers_fk, ', 'an index that a foreign key needs has no DROP');
-SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('uc') e), 1::float8, 'columns of a deferrable constraint count as indexed');
-SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('hot') e), 0::float8, 'columns without an index do not count as indexed');
-SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('q') e), 1::float8, 'batch queue: all updates set an indexed column');
-SELECT cmp_ok((SELECT newpage_share FROM ff_internal.evidence('q')), '>', 0.9::float8, 'batch queue: most updates leave their page');
-SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'), ARRAY['q_status {status} t'], 'batch queue: the index whose column is updated is named');
-SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well', 'batch queue: the reason says that updates left their page as well');
-SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'), ARRAY['moving_pid {pid} t'], 'single updates that leave their page: the index is named too');
-SELECT matches((SELECT format('%s|%s', index, reason) FROM ff.ff_blockers('roomless') WHERE usage IS NULL), '^\|.* left their page for lack of room$', 'full pages, no indexed column set: no index is named');
+SELECT is((SELECT format('%s %s %s', idx, rate, ddl) FROM told WHERE rel = 'p1'), 'p1_v_idx t ',
+	'a partition updated through its parent: its index is named, without DROP');
+SELECT ok((SELECT bool_and(index_bytes > 0 AND definition ~ '^CREATE (UNIQUE )?INDEX .*;$')
+	FROM told WHERE idx IS NOT NULL),
+	'every index has its size and definition');
+SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.idx::regclass WHERE t.ddl IS NOT NULL),
+	0::bigint, 'the index of a constraint has no DROP');
+SELECT matches((SELECT format('%s|%s|%s', scans, ddl, suggestion) FROM told WHERE idx = 'refers_a'),
+	'^0\|\|keep it: foreign key refers_fk, ', 'an index that a foreign key needs has no DROP');
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false)
+	FROM ff_internal.evidence('uc') e),
+	1::float8, 'columns of a deferrable constraint count as indexed');
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false)
+	FROM ff_internal.evidence('hot') e),
+	0::float8, 'columns without an index do not count as indexed');
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, e.updated, false) FROM ff_internal.evidence('q') e),
+	1::float8, 'batch queue: all updates set an indexed column');
+SELECT cmp_ok((SELECT newpage_share FROM ff_internal.evidence('q')), '>', 0.9::float8,
+	'batch queue: most updates leave their page');
+SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'q'),
+	ARRAY['q_status {status} t'], 'batch queue: the index whose column is updated is named');
+SELECT matches((SELECT reason FROM told WHERE rel = 'q'), 'because they set status; they left their page as well',
+	'batch queue: the reason says that updates left their page as well');
+SELECT is((SELECT array_agg(format('%s %s %s', idx, cols, rate)) FROM told WHERE rel = 'moving'),
+	ARRAY['moving_pid {pid} t'], 'single updates that leave their page: the index is named too');
+SELECT matches((SELECT format('%s|%s', index, reason) FROM ff.ff_blockers('roomless') WHERE usage IS NULL),
+	'^\|.* left their page for lack of room$', 'full pages, no indexed column set: no index is named');
 DROP INDEX "Not %I; ""used""";
 CREATE INDEX "Not %I; ""used""" ON unused (a);
-SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), '|', 'an index just created again: no DROP, and not watched yet');
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), '|',
+	'an index just created again: no DROP, and not watched yet');
 CALL ff.ff_collect();
-SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('unused')), '|t', 'an index just created again: watched since the next collection');
+SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('unused')), '|t',
+	'an index just created again: watched since the next collection');
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE began_at > now() - interval '1 day';
 SELECT isnt((SELECT ddl FROM ff.ff_blockers('unused')), NULL, 'an index created again and watched for 8 days: DROP');
 SELECT pg_stat_reset_shared('bgwriter') \g /dev/null
-SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched only since then');
-SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""', 'ff_advise() names the index whose column the statements set');
-SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b', 'ff_advise() names all possible indexes if it knows no statement');
+SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')),
+	format('|%s', pg_stat_get_bgwriter_stat_reset_time()), 'statistics lost, as by a crash: watched only since then');
+SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""',
+	'ff_advise() names the index whose column the statements set');
+SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b',
+	'ff_advise() names all possible indexes if it knows no statement');
 \else
 SELECT skip('no pg_stat_statements', 54);
 \endif
+
+-- what a user sees of it
+SELECT results_eq('SELECT relation::text, index::text, columns FROM ff.ff_blocked',
+    $$SELECT relation::text, index::text, array_to_string(columns, ', ') FROM ff.ff_blockers()$$,
+    'ff_blocked has all, in the same order');
+SELECT cmp_ok((SELECT max(length(l)) FROM ff.ff_blocked, string_to_table(what_to_do, E'\n') l
+    WHERE l !~ '^DROP INDEX'), '<=', 34, 'ff_blocked: lines are short');
 
 -- roles
 CREATE ROLE regress_ff_blockers;
@@ -303,11 +398,14 @@ BEGIN;
 INSERT INTO x VALUES ('[1,2)');
 PREPARE TRANSACTION 'held "%I';
 CALL ff.ff_collect();
-SELECT is((SELECT format('%s %s', now, kind) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 't prepared transaction', 'a prepared transaction is shown as holding back pruning now');
+SELECT is((SELECT format('%s %s', now, kind) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'),
+	't prepared transaction', 'a prepared transaction is shown as holding back pruning now');
 ROLLBACK PREPARED 'held "%I';
 CALL ff.ff_collect();
-SELECT is((SELECT format('%s %s %s', now, kind, held_s >= 0) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 'f prepared transaction t', 'a finished prepared transaction is still shown');
-SELECT is((SELECT count(*) FROM ff_internal.horizon_history WHERE holder = 'gid held "%I'), 1::bigint, 'the history has one row for it');
+SELECT is((SELECT format('%s %s %s', now, kind, held_s >= 0) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'),
+	'f prepared transaction t', 'a finished prepared transaction is still shown');
+SELECT is((SELECT count(*) FROM ff_internal.horizon_history WHERE holder = 'gid held "%I'), 1::bigint,
+	'the history has one row for it');
 \else
 SELECT skip('max_prepared_transactions is 0', 3);
 \endif
@@ -316,10 +414,12 @@ SELECT skip('max_prepared_transactions is 0', 3);
 CREATE TABLE ordered (i int NOT NULL, j int);
 CREATE INDEX ordered_j ON ordered (j);
 ALTER TABLE ordered CLUSTER ON ordered_j;
-SELECT is(ff_internal.index_needed('ordered_j'::regclass), 'the order of CLUSTER', 'the index that a table is clustered on is needed');
+SELECT is(ff_internal.index_needed('ordered_j'::regclass), 'the order of CLUSTER',
+	'the index that a table is clustered on is needed');
 CREATE UNIQUE INDEX ordered_i ON ordered (i);
 ALTER TABLE ordered REPLICA IDENTITY USING INDEX ordered_i;
-SELECT matches(ff_internal.index_needed('ordered_i'::regclass), 'unique index|replica identity', 'a unique index used as replica identity is needed');
+SELECT matches(ff_internal.index_needed('ordered_i'::regclass), 'unique index|replica identity',
+	'a unique index used as replica identity is needed');
 
 -- many expression indexes, never analyzed: one short row each
 CREATE TABLE many (a int) WITH (fillfactor = 30, autovacuum_enabled = off);
@@ -330,5 +430,6 @@ UPDATE many SET a = a + 1;
 SELECT pg_stat_force_next_flush();
 CALL ff.ff_collect();
 SELECT is(count(*), 300::bigint, 'each of 300 indexes has a row') FROM ff.ff_blockers('many');
-SELECT cmp_ok(sum(octet_length(b::text)), '<', 300 * 600::bigint, 'a row takes less than 600 bytes on average') FROM ff.ff_blockers('many') b;
+SELECT cmp_ok(sum(octet_length(b::text)), '<', 300 * 600::bigint, 'a row takes less than 600 bytes on average')
+	FROM ff.ff_blockers('many') b;
 SELECT * FROM finish();

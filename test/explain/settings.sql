@@ -2,60 +2,89 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(31);
+SELECT plan(32);
 
-CREATE FUNCTION row_of(name text, OUT action text, OUT proposed text, OUT evidence text, OUT reason text, OUT ddl text, OUT undo text) LANGUAGE sql AS
-$$ SELECT s.action, s.proposed_value, s.evidence, s.reason, s.ddl, s.undo FROM ff_settings() s WHERE s.setting = name AND s.relation IS NULL $$;
+CREATE FUNCTION row_of(name text, OUT action text, OUT proposed text, OUT evidence text, OUT reason text, OUT ddl text,
+    OUT undo text)
+    LANGUAGE sql AS
+$$
+    SELECT s.action, s.proposed_value, s.evidence, s.reason, s.ddl, s.undo
+    FROM ff_settings() s WHERE s.setting = name AND s.relation IS NULL $$;
 
 -- before any collection
-SELECT is((SELECT count(*) FROM ff_settings() WHERE action NOT IN ('change', 'trial', 'leave') OR evidence IS NULL OR reason !~ '\.$'), 0::bigint,
+SELECT is((SELECT count(*) FROM ff_settings()
+    WHERE action NOT IN ('change', 'trial', 'leave') OR evidence IS NULL OR reason !~ '\.$'),
+    0::bigint,
     'every row has an action, evidence and a reason');
-SELECT is((SELECT count(*) FROM ff_settings() WHERE (action = 'leave') <> (ddl IS NULL) OR (ddl IS NULL) <> (undo IS NULL) OR (action = 'leave') <> (proposed_value IS NULL)), 0::bigint,
+SELECT is((SELECT count(*) FROM ff_settings()
+    WHERE (action = 'leave') <> (ddl IS NULL) OR (ddl IS NULL) <> (undo IS NULL)
+        OR (action = 'leave') <> (proposed_value IS NULL)),
+    0::bigint,
     'a proposal has a value, a statement and an undo; leave has none');
 SELECT is((SELECT string_agg(setting, ' ' ORDER BY setting) FROM ff_settings()),
     'autovacuum backend_flush_after idle_in_transaction_session_timeout track_io_timing wal_compression',
     'each setting has one row');
-SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(leave,)', 'no session idle in transaction: leave');
-SELECT is((SELECT action FROM row_of('track_io_timing')), CASE current_setting('track_io_timing') WHEN 'off' THEN 'trial' ELSE 'leave' END,
+SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(leave,)',
+    'no session idle in transaction: leave');
+SELECT is((SELECT action FROM row_of('track_io_timing')),
+    CASE current_setting('track_io_timing') WHEN 'off' THEN 'trial' ELSE 'leave' END,
     'track_io_timing: a trial unless it is on');
 SELECT is((SELECT (action, reason)::text FROM row_of('backend_flush_after')),
-    CASE WHEN version() ~* 'linux' THEN '(leave,"no table here yet.")' ELSE '(leave,"it acts on Linux only.")' END, 'backend_flush_after: without tables nothing is proposed');
+    CASE WHEN version() ~* 'linux' THEN '(leave,"no table here yet.")' ELSE '(leave,"it acts on Linux only.")' END,
+    'backend_flush_after: without tables nothing is proposed');
 
 -- a table of 20,000 rows
 CREATE TABLE big (i int, filler text);
 INSERT INTO big SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i;
 ANALYZE big;
-SELECT matches((SELECT reason FROM row_of('backend_flush_after')), '^(the data fit shared_buffers|it acts on Linux only)', 'backend_flush_after: nothing where the data fit shared_buffers');
+SELECT matches((SELECT reason FROM row_of('backend_flush_after')),
+    '^(the data fit shared_buffers|it acts on Linux only)',
+    'backend_flush_after: nothing where the data fit shared_buffers');
 
 CALL ff_collect();
 SELECT rel_id AS big FROM ff_internal.relation WHERE relname = 'big' \gset
 CREATE FUNCTION sampled(live float8, dead float8, recently float8) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad, live_rows, dead_rows, recently_dead_rows)
-    SELECT rel_id, clock_timestamp(), 100, 1000, 300, 0, 0, live, dead, recently FROM ff_internal.relation WHERE relname = 'big';
+    INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad,
+        live_rows, dead_rows, recently_dead_rows)
+    SELECT rel_id, clock_timestamp(), 100, 1000, 300, 0, 0, live, dead, recently
+        FROM ff_internal.relation WHERE relname = 'big';
 $$;
-CREATE VIEW of_table AS SELECT setting, action, current_value, proposed_value, evidence, reason, ddl, undo FROM ff_settings() WHERE relation = 'big'::regclass;
+CREATE VIEW of_table AS
+    SELECT setting, action, current_value, proposed_value, evidence, reason, ddl, undo
+    FROM ff_settings() WHERE relation = 'big'::regclass;
 
 SELECT is_empty('SELECT * FROM of_table', 'no dead rows: the table has no row');
 SELECT sampled(20000, 3000, 2500);
 SELECT is_empty('SELECT * FROM of_table', 'dead rows that a snapshot still needs: the table has no row');
 SELECT sampled(20000, 3000, 100);
-SELECT is((SELECT (setting, action, current_value, proposed_value)::text FROM of_table), '(autovacuum_vacuum_scale_factor,trial,"0.2 (system)",0.05)', 'many removable dead rows, no vacuum due: a lower scale factor');
-SELECT matches((SELECT evidence FROM of_table), '^2900 of 23000 rows are dead and needed by nobody \(13 %\); autovacuum starts at 4050$', 'many removable dead rows: the evidence');
-SELECT is((SELECT ddl FROM of_table), 'ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''0.05'');', 'many removable dead rows: the statement');
-SELECT is((SELECT undo FROM of_table), 'ALTER TABLE public.big RESET (autovacuum_vacuum_scale_factor);', 'many removable dead rows: the undo');
+SELECT is((SELECT (setting, action, current_value, proposed_value)::text FROM of_table),
+    '(autovacuum_vacuum_scale_factor,trial,"0.2 (system)",0.05)',
+    'many removable dead rows, no vacuum due: a lower scale factor');
+SELECT matches((SELECT evidence FROM of_table),
+    '^2900 of 23000 rows are dead and needed by nobody \(13 %\); autovacuum starts at 4050$',
+    'many removable dead rows: the evidence');
+SELECT is((SELECT ddl FROM of_table), 'ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''0.05'');',
+    'many removable dead rows: the statement');
+SELECT is((SELECT undo FROM of_table), 'ALTER TABLE public.big RESET (autovacuum_vacuum_scale_factor);',
+    'many removable dead rows: the undo');
 SELECT sampled(20000, 9000, 100);
-SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'a vacuum is due but does not come: leave');
-SELECT matches((SELECT reason FROM of_table), '^a vacuum is due already', 'a vacuum is due but does not come: the reason says so');
+SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)',
+    'a vacuum is due but does not come: leave');
+SELECT matches((SELECT reason FROM of_table), '^a vacuum is due already',
+    'a vacuum is due but does not come: the reason says so');
 ALTER TABLE big SET (autovacuum_vacuum_scale_factor = '.30', fillfactor = 90);
 SELECT sampled(20000, 3000, 100);
 SELECT is((SELECT (current_value, proposed_value, undo)::text FROM of_table),
-    '(.30,0.05,"ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''.30'');")', 'the table has its own value: the undo restores its spelling');
+    '(.30,0.05,"ALTER TABLE public.big SET (autovacuum_vacuum_scale_factor = ''.30'');")',
+    'the table has its own value: the undo restores its spelling');
 DO $$ DECLARE s text; BEGIN SELECT ddl INTO s FROM of_table; EXECUTE s; END $$;
-SELECT is((SELECT reloptions FROM pg_class WHERE relname = 'big'), '{fillfactor=90,autovacuum_vacuum_scale_factor=0.05}', 'the proposed statement works and keeps other options');
+SELECT is((SELECT reloptions FROM pg_class WHERE relname = 'big'),
+    '{fillfactor=90,autovacuum_vacuum_scale_factor=0.05}', 'the proposed statement works and keeps other options');
 SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'after the change a vacuum is due: leave');
 ALTER TABLE big SET (autovacuum_enabled = 'of');
 SELECT is((SELECT (setting, action, current_value, proposed_value, undo)::text FROM of_table),
-    '(autovacuum_enabled,change,of,true,"ALTER TABLE public.big SET (autovacuum_enabled = ''of'');")', 'autovacuum is off for the table: on is proposed');
+    '(autovacuum_enabled,change,of,true,"ALTER TABLE public.big SET (autovacuum_enabled = ''of'');")',
+    'autovacuum is off for the table: on is proposed');
 
 -- A session idle in transaction, from the history.
 INSERT INTO ff_internal.horizon_history (kind, holder, role_name, since, last_seen_at, xids)
@@ -63,20 +92,28 @@ SELECT 'idle in transaction', 'pid 1', 'someone; else', now() - interval '2 hour
 SELECT is((SELECT (action, proposed, ddl)::text FROM row_of('idle_in_transaction_session_timeout')),
     '(trial,10min,"ALTER SYSTEM SET idle_in_transaction_session_timeout = ''10min''; SELECT pg_reload_conf();")', 'sessions held snapshots: a timeout, as a trial');
 SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')), '^1 session .*\(role "someone; else"\) for 60 min', 'sessions held snapshots: the evidence says who and how long');
+SAVEPOINT short;
+UPDATE ff_internal.horizon_history SET last_seen_at = now(), since = now() - interval '83 s';
+SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(trial,1min)', 'sessions held snapshots for 83 s: a timeout that would have ended them');
+ROLLBACK TO short;
 SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')), 'ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf();', 'sessions held snapshots: the undo is RESET');
 
 -- as if memory were a megabyte
-CREATE FUNCTION flush_row(data float8) RETURNS text LANGUAGE sql AS $$ SELECT (action, proposed)::text FROM row_of('backend_flush_after') $$;
+CREATE FUNCTION flush_row(data float8) RETURNS text
+    LANGUAGE sql AS $$ SELECT (action, proposed)::text FROM row_of('backend_flush_after') $$;
 SET LOCAL fillfactor_advisor.ram = '1MB';
 SELECT is(flush_row(1), '(leave,)', 'data larger than memory but not than shared_buffers: leave');
 
 -- What ff_verify() found about a change is reported.
 INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at)
 SELECT 1, true, 'write', 'UPDATE t', now();
-INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
+INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares,
+    blocks_hit, blocks_read, blocks_dirtied, blocks_written,
                                   wal_records, wal_fpi, wal_bytes)
-SELECT (SELECT max(statement_id) FROM ff_internal.statement), now() - make_interval(mins => 5 * (n + 1)), now() - make_interval(mins => 5 * n), (SELECT max(epoch_id) FROM ff_internal.epoch),
-       1000, 1000, CASE WHEN n > 10 THEN 1000 ELSE 1500 END, CASE WHEN n > 10 THEN 1010 ELSE 2260 END, 1, 0, 100, 40, 0, 0, 0
+SELECT (SELECT max(statement_id) FROM ff_internal.statement), now() - make_interval(mins => 5 * (n + 1)),
+    now() - make_interval(mins => 5 * n), (SELECT max(epoch_id) FROM ff_internal.epoch),
+       1000, 1000, CASE WHEN n > 10 THEN 1000 ELSE 1500 END, CASE WHEN n > 10 THEN 1010 ELSE 2260 END, 1, 0, 100, 40, 0,
+           0, 0
   FROM generate_series(0, 20) n;
 UPDATE ff_internal.collection SET began_at = now() - interval '1 day';
 UPDATE ff_internal.setting_history SET seen_at = now() - interval '1 day';
@@ -84,10 +121,13 @@ DELETE FROM ff_internal.setting_history WHERE setting = 'backend_flush_after';
 INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
 SELECT 'backend_flush_after', now() - interval '1 day', NULL, '0', '8kB'
 UNION ALL SELECT 'backend_flush_after', now() - interval '50 min', now() - interval '55 min', '256', '8kB';
-SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed: setting backend_flush_after 0 -> 2048kB, .* ff_verify\(\): hurt: statement time \+50\.0 %', 'a setting that hurt: the reason says so');
+SELECT matches((SELECT reason FROM row_of('backend_flush_after')), 'Changed: setting backend_flush_after 0 -> 2048kB, .* ff_verify\(\): hurt: statement time 1\.000 -> 1\.500 ms \(\+50 %\)', 'a setting that hurt: the reason says so');
 SELECT is((SELECT (action, ddl)::text FROM row_of('backend_flush_after')),
-    '(change,"ALTER SYSTEM RESET backend_flush_after; SELECT pg_reload_conf();")', 'a setting that hurt: RESET is proposed');
-SELECT matches((SELECT evidence FROM row_of('backend_flush_after')), 'statements wrote 840 pages out themselves and dirtied 2100$', 'backend_flush_after: the evidence has pages written by statements');
+    '(change,"ALTER SYSTEM RESET backend_flush_after; SELECT pg_reload_conf();")',
+    'a setting that hurt: RESET is proposed');
+SELECT matches((SELECT evidence FROM row_of('backend_flush_after')),
+    'statements wrote 840 pages out themselves and dirtied 2100$',
+    'backend_flush_after: the evidence has pages written by statements');
 
 -- Rights.
 CREATE ROLE regress_ff_settings;

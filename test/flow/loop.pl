@@ -3,6 +3,7 @@
 use strict;
 use warnings;
 use FindBin;
+use IPC::Run ();
 use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -102,6 +103,15 @@ is($countries->{cause}, 'few_updates', 'few updates: the cause is few_updates');
 # The model's curve offers the advised step, and promises what is then measured.
 my $promised = value("SELECT hot_pct FROM ff_curve('shop.jobs') WHERE fillfactor = $jobs->{recommended_fillfactor}");
 cmp_ok($promised, '>', 95, 'curve: above 95 % HOT at the advised step');
+
+# What a person reads fits a terminal; a notice has the total.
+foreach my $call (qw(ff_advice ff_blocked ff_curves ff_verified))
+{
+	my ($out, $err) = ('', '');
+	IPC::Run::run([ 'psql', '-X', '-d', $node->connstr('shop'), '-c', "SELECT * FROM $call" ], '>', \$out, '2>', \$err);
+	is(join("\n", grep { length >= 100 } split /\n/, $out), '', "$call is under 100 columns wide");
+	like($err, qr/^NOTICE:  \d changes?: about \d+ [kMG]?B less WAL [^;]* disk/m, 'the totals of the advice') if $call eq 'ff_advice';
+}
 
 # The script does what the advice says and changes nothing when it runs again.
 my $script = value(q(SELECT * FROM ff_script('shop.jobs')));

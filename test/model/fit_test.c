@@ -377,6 +377,34 @@ test_contradictions(void)
 	ok(misfit(&odd) > base + 0.5, "worse fit: too many pages pruned");
 }
 
+/* What was seen at the fillfactor before the last change is evidence of what it would bring. */
+static void
+test_before(void)
+{
+	/* 200 neighbours a transaction: each by itself, they would be HOT more often on full pages */
+	TwinWorkload	l = workload_of(136, 2000);
+	Evidence	e;
+	double		hot;
+	double		off[2] = {0, 0};
+
+	l.class[0].rows = 200;
+	hot = hot_pct(&l, 100, 2000, 2000) / 100;
+	e = observe(&l, 50, 2, 0);
+	e.filled_at = 100;
+	e.earlier_updated = 4000;
+	e.updated_since = ff_evidence_window(&e).updated;
+	for (int seen = 0; seen < 2; seen++)
+	{
+		misfit(&e);
+		for (int i = 0; i < fit.n; i++)
+			off[seen] += fit.particle[i].weight *
+				fabs(hot_pct(workload(i), 100, 2000, 2000) / 100 - hot);
+		e.before_updated = 2000;
+		e.before_hot = 2000 * hot;
+	}
+	ok(off[1] < off[0] - 0.2, "the HOT share seen at another fillfactor counts there");
+}
+
 /* Unknown values are left out. */
 static void
 test_unknown(void)
@@ -417,6 +445,7 @@ main(void)
 	test_snapshots();
 	test_event();
 	test_contradictions();
+	test_before();
 	test_unknown();
 	printf("1..%d\n", tests);
 	return failed != 0;

@@ -1,6 +1,7 @@
--- A snapshot that was held once, as page samples show it: held_once().
+-- What the history tells the model beside the window: a snapshot that was held once, and the HOT share at the
+-- fillfactor before the last change.
 BEGIN;
-SELECT plan(7);
+SELECT plan(10);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 CREATE TABLE t (i int);
@@ -19,23 +20,47 @@ BEGIN
 	FOR n IN 1 .. cardinality(dead) LOOP
 		ended := now() - (cardinality(dead) - n + 1) * interval '5 min';
 		INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten,
-			inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit,
+			inserted, updated, hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched,
+			blocks_hit,
 			vacuums, heap_bytes, index_bytes)
-		VALUES (id, ended - interval '5 min', ended, 1, 0, 100, false, 0, updated, updated, 0, 0, 0, 0, 0, 0, 0, 8192, 0);
+		VALUES (id, ended - interval '5 min', ended, 1, 0, 100, false, 0, updated, updated, 0, 0, 0, 0, 0, 0, 0, 8192,
+			0);
 		IF dead[n] IS NOT NULL THEN
-			INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new, blocks_bad,
+			INSERT INTO ff_internal.page_sample (rel_id, sampled_at, fillfactor, blocks, blocks_read, blocks_new,
+				blocks_bad,
 				live_rows, dead_rows, recently_dead_rows)
 			VALUES (id, ended + interval '1 s', 100, 10, 10, 0, 0, 1000, dead[n], dead[n]);
 		END IF;
 	END LOOP;
-	RETURN (SELECT concat_ws(' to ', h.held_from, h.held_until) FROM ff_internal.held_once(id, now() - interval '1 day') h);
+	RETURN (SELECT concat_ws(' to ', h.held_from, h.held_until)
+		FROM ff_internal.held_once(id, now() - interval '1 day') h);
 END $$;
 SELECT is(held('{0,0,90,190,0,0}'), '350 to 150', 'a snapshot that has ended: updates after its begin and its end');
-SELECT is(held('{0,40,0,90,0}'), '150 to 50', 'it is held if most rows updated since the last interval are still there');
+SELECT is(held('{0,40,0,90,0}'), '150 to 50',
+	'it is held if most rows updated since the last interval are still there');
 SELECT is(held('{0,NULL,NULL,290,NULL,0}'), '350 to 100', 'it began and ended between samples');
 SELECT is(held('{0,90,0,90,0}'), '', 'several are a habit');
 SELECT is(held('{0,0,90,190}'), '', 'one is still held');
 SELECT is(held('{90,190,0,0}'), '', 'when it began is unknown');
 SELECT is(held('{0,90,0}', 0), '', 'nothing was updated');
+
+-- the fillfactor was 100, then 90 for the last of four intervals
+CREATE FUNCTION before_change() RETURNS text
+LANGUAGE sql AS $$
+	SELECT concat_ws(' ', h.filled_at, h.updated_since, h.before_updated, h.before_hot)
+	  FROM ff_internal.evidence('t') e CROSS JOIN LATERAL ff_internal.history_input(e) h $$;
+SELECT held('{0,0,0,0}');
+ALTER TABLE t SET (fillfactor = 90);
+UPDATE ff_internal.relation SET fillfactor = 90;
+UPDATE ff_internal.counter_interval SET hot_updated = 82;
+UPDATE ff_internal.counter_interval SET fillfactor = 90, hot_updated = 99 WHERE ended_at > now() - interval '6 min';
+INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+SELECT rel_id, 'fillfactor', now() - interval '10 min', now() - interval '9 min', 1, 100, 90 FROM ff_internal.relation;
+SELECT is(before_change(), '100 100 300 246', 'what was seen at the fillfactor before');
+INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+SELECT rel_id, 'indexes', now() - interval '17 min', now() - interval '15.5 min', 1, 100, 100 FROM ff_internal.relation;
+SELECT is(before_change(), '100 100 100 82', 'with other indexes it does not count');
+UPDATE ff_internal.counter_interval SET rewritten = true WHERE fillfactor = 90;
+SELECT is(before_change(), '', 'nor if the table was rewritten since');
 SELECT * FROM finish();
 ROLLBACK;

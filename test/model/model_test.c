@@ -327,6 +327,10 @@ test_split(void)
 	s = ff_fit_split(&e);
 	ok(fabs(s.recoverable - 0.4) < 1e-9 && s.blocked < 1e-9,
 	   "no statement sets an indexed column: all non-HOT updates moved");
+	e.indexed_share = 1;
+	s = ff_fit_split(&e);
+	ok(isnan(s.moved) && s.recoverable == 0 && fabs(s.blocked - 0.4) < 1e-9,
+	   "all set an indexed column, and no page shows which moved: no room helps");
 }
 
 /* An initial load does not count as inserts of the workload. */

@@ -377,8 +377,16 @@ test_course(void)
 	e.updated_since = 15000;
 	ok(near(planned(&e)->before_set / plan.before, 0.5, 1e-9),
 	   "fillfactor set at a known time: after its share of the earlier updates");
+	ok(isnan(plan.set_hot) && plan.set_segment == 0, "nothing was seen at the fillfactor before");
+	e.before_updated = 1000;
+	e.before_hot = 820;
+	planned(&e);
+	ok(near(plan.set_hot, 0.82, 1e-9) && plan.set_updates == 1000 &&
+	   near(plan.set_segment, 1000 * plan.scale, 1e-9), "the last updates before it was set were seen");
+	e.before_updated = 1e6;
+	ok(planned(&e)->set_segment == plan.before_set, "at most what is replayed at the fillfactor before");
 	e.filled_at = NAN;
-	ok(planned(&e)->before_set == 0, "fillfactor never set: not changed in the replay");
+	ok(planned(&e)->before_set == 0 && plan.set_segment == 0, "fillfactor never set: not changed in the replay");
 }
 
 /* Rows that nobody writes, in front of 40,000 that are inserted and updated in batches. */

@@ -14,21 +14,20 @@ CREATE TABLE parent (i int) PARTITION BY RANGE (i);
 
 SELECT $md$# How it decides
 
-The **cause** says why a table's updates are not HOT. It follows from the evidence alone. The **action** is the choice
-of a model. It first computes the most that any fillfactor could save, if every update were HOT that can be. If that
-is less than `fillfactor_advisor.min_gain`, it keeps the fillfactor. Otherwise it searches for *workloads* of the
-table, descriptions of its work, that explain the evidence. It replays them from today's pages at every step and takes
-the cheapest option: keep the fillfactor, set one for new pages, or set one and rewrite the table.
+The **cause** says why a table's updates are not HOT. It follows from the evidence alone. The **action** is the choice of a
+model. First comes an upper bound: the saving if all recoverable updates were HOT. If that is less than
+`fillfactor_advisor.min_gain`, it keeps the fillfactor. Otherwise it searches for *workloads* of the table, descriptions of its
+work, that explain the evidence. It replays them from today's pages at every step and takes the cheapest option: keep the
+fillfactor, set one for new pages, or set one and rewrite the table.
 
 Below are the causes in the order in which they are checked. Each has the example that the tests use: a table of 1,000
 pages with 60,000 rows, collected once a minute for an hour. `make reference` writes this page from
 `test/queries/stories.sql`; a test compares.
 
-Shares are of the recent updates: of the last intervals that have a third of all updates in the window. An update
-*moved* if its new version went to another page. PostgreSQL 16 and later count these; before, they are estimated from
-old row versions that are still in the sampled pages. An update that *stayed* in its page and was not HOT changed an
-indexed column. Of the updates that moved, as large a share could have been HOT as of those that stayed; these are
-*recoverable*.
+Shares are of the recent updates: of the last intervals that have a third of all updates in the window. An update *moved* if its
+new version went to another page. PostgreSQL 16 and later count these; before, they are estimated from old row versions that are
+still in the sampled pages. An update that *stayed* in its page and was not HOT changed an indexed column. Updates that moved
+are assumed to have changed indexed columns as often as those that stayed; the rest of them is *recoverable*.
 $md$;
 
 SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`ff_advise()` says **%s**: %s\n',
@@ -51,13 +50,9 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
                                          WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at)
                                     WHEN 'readers' THEN format('| pages fetched | %s |', e.blocks_fetched) END),
               -- what a rewrite takes depends on the server
-              a.action, regexp_replace(a.reason, ' Rewriting it takes [^.]*[.]', ''))
-  FROM (VALUES (1, 'few',
-                'Are there enough updates to judge from (`fillfactor_advisor.min_updates`)? If not, it waits for '
-                'more. If there are none in a full day, it keeps the fillfactor.'),
-               (2, 'insertonly',
-                'The same if rows are only inserted. A fillfactor below 100, whose reserve nothing uses, is then '
-                'raised.'),
+              a.action, replace(regexp_replace(a.reason, '\nRewriting it takes [^.]*[.]|\nConfidence .*$', '', 'g'), E'\n', ' '))
+  FROM (VALUES (1, 'few', 'Are there enough updates to judge from (`fillfactor_advisor.min_updates`)? If not, it waits for more. If there are none in a full day, it keeps the fillfactor.'),
+               (2, 'insertonly', 'The same if rows are only inserted. A fillfactor below 100, whose reserve nothing uses, is then raised.'),
                (3, 'wide', 'Do two rows fit on a page? If not, no fillfactor makes a difference.'),
                (4, 'settled',
                 'Are nearly all recent updates HOT (98 %)? The first update of a full page moves one row to another '
@@ -86,13 +81,9 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
  CROSS JOIN LATERAL ff_internal.evidence(format('%I', v.name)::regclass) e
  ORDER BY v.place;
 
-SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, a.reason)
-  FROM (VALUES (1, 'untouched', 
-                'A table that was not collected or not sampled yet, or whose updates lack room but which is empty '
-                'whenever it is sampled.'),
-               (2, 'blind15',
-                'Updates were not HOT, and the reason is unknown (PostgreSQL 15, and vacuum removed all old '
-                'versions).'),
+SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action, replace(a.reason, E'\n', ' '))
+  FROM (VALUES (1, 'untouched', 'A table that was not collected or not sampled yet.'),
+               (2, 'blind15', 'Updates were not HOT, and the reason is unknown (PostgreSQL 15, and vacuum removed all old versions).'),
                (3, 'parent', 'A relation without storage, or whose pages are not heap pages.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  ORDER BY v.place;
@@ -102,10 +93,10 @@ SELECT $md$## Confidence
 
 - **Enough seen**: updates since the fillfactor or the indexes last changed, divided by four times
   `fillfactor_advisor.min_updates`. If hardly anything was updated, the inserted rows count instead.
-- **Long enough**: 0.5 + 0.5 x the square root of the smaller of two shares: the part of a day that was watched, and
-  the cycles seen divided by three. The number of cycles is the squared sum of the updates of all hours (days, for
-  what is older than two days) divided by the sum of their squares. A nightly pass over the table is one cycle a
-  night, so it takes three nights. Steady work is one cycle an hour, so a day is enough.
+- **Long enough**: 0.5 + 0.5 x the square root of the smaller of two shares: the part of a day that was watched, and the cycles
+  seen divided by three. Cycles = (sum u)^2 / (sum u^2), over the updates u of all hours (days, for what is older than two
+  days): equal hours all count, a nightly burst counts once a night. So a nightly pass over the table takes three nights, and
+  steady work a day.
 - **Counters**: 0.5 if `track_counts` was off for some of the time.
 - **Indexed columns**: 0.5 if it is unknown whether the updates change one.
 - **The model**, if it was used: e^(-misfit / 12) x (0.5 + 0.5 x agreement). The misfit is how far its replays are
@@ -120,19 +111,15 @@ waits for a full day, unless the gain is clear (five times `min_gain`).
 
 ## Why it does not flip
 
-- **Fits build on each other**: the cost of a step is a mean of the last fit and the new one. The last one has three
-  times the weight if it was made of as many updates. A fit made with other settings does not count.
-- **A change must be worth the trouble**: save `fillfactor_advisor.min_worth` (1 %) of the WAL or time that the
-  updates of the costliest table cost, or 8 MB of disk; half of that if it was advised before. Partitions are judged
-  together, so not here. A fillfactor is raised where a table is hardly updated, whatever that saves.
-- **Less room is for more HOT updates**: it is never advised where fewer than now are predicted. If fewer than 2 % more
-  become HOT, five times `fillfactor_advisor.min_gain` must be saved; half of that if it was advised before.
-- **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no
-  change is better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than
-  half of `min_gain`.
-- **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten workloads. To give
-  still more room, at least 2 % of the updates must not be HOT, and, if the fillfactor was advised here, five times
-  `min_gain` must be saved.
+- **Fits build on each other**: the cost of a step is a mean of the last fit and the new one. The last one has three times the
+  weight if it was made of as many updates. A fit made with other settings does not count.
+- **A change must be worth the trouble**: save `fillfactor_advisor.min_worth` (1 %) of the WAL or time that the updates of
+  the costliest table cost, or 8 MB of disk; half of that if it was advised before. Partitions are judged together, so not here.
+  A fillfactor is raised where a table is hardly updated, whatever that saves.
+- **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no change is
+  better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than half of `min_gain`.
+- **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten workloads. A second
+  lowering needs 2 % of the updates not HOT; after advice from here, also five times `min_gain`.
 - **A new or dropped index** matters only if a statement sets a column that it blocks, or that nothing blocks any more.
 - **Raising** needs a full day since the last change, at least half as busy as the days before.
 - **Partitions** of one table are judged by the mean of their curves, each weighted by its rate of updates. Their

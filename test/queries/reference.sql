@@ -4,8 +4,8 @@
 SET search_path = pg_catalog;
 SELECT $md$# Reference
 
-Made from the `COMMENT`s of the installed extensions, the hub''s (`ff_fleet...`, `ff_import`) included, by `make reference`; a test compares. Who may call is said in
-[operations](operations.md).
+Made from the `COMMENT`s of the installed extensions, the hub's (`ff_fleet...`, `ff_import`) included, by `make
+reference`; a test compares. Who may call is said in [operations](operations.md).
 
 ## Functions
 $md$;
@@ -18,7 +18,8 @@ $$;
 CREATE TEMP VIEW function AS
 SELECT p.proname, coalesce(u.place, 99) AS place, p.proretset, d.description,
        CASE p.prokind WHEN 'p' THEN 'CALL ' ELSE '' END || p.proname || '('
-           || regexp_replace(pg_get_function_arguments(p.oid), '^OUT .*|, OUT .*|::(regclass|text)\M', '', 'g') || ')' AS signature,
+           || regexp_replace(pg_get_function_arguments(p.oid), '^OUT .*|, OUT .*|::(regclass|text)\M', '', 'g')
+            || ')' AS signature,
        coalesce((SELECT string_agg('`' || o.name || '` ' || format_type(o.type, NULL), ', ' ORDER BY o.n)
                    FROM unnest(p.proallargtypes, p.proargnames, p.proargmodes) WITH ORDINALITY o(type, name, mode, n)
                   WHERE o.mode IN ('o', 't', 'b')),
@@ -30,12 +31,13 @@ SELECT p.proname, coalesce(u.place, 99) AS place, p.proretset, d.description,
   FROM pg_extension e
   JOIN pg_proc p ON p.pronamespace = e.extnamespace AND p.proname ^@ 'ff_'
   JOIN pg_description d ON d.classoid = 'pg_proc'::regclass AND d.objoid = p.oid
-  LEFT JOIN unnest(ARRAY['ff_collect', 'ff_schedule', 'ff_unschedule', 'ff_exclude', 'ff_include', 'ff_grant', 'ff_advise',
-                         'ff_curve', 'ff_history', 'ff_blockers', 'ff_horizon', 'ff_advise_indexes', 'ff_settings', 'ff_script',
-                         'ff_script_json', 'ff_rehearsal', 'ff_rehearsal_result', 'ff_verify', 'ff_report', 'ff_memory', 'ff_statements',
-                         'ff_sample', 'ff_sample_index',
-                         'ff_fleet_add', 'ff_fleet_remove', 'ff_fleet_refresh', 'ff_fleet_schedule', 'ff_fleet_script', 'ff_fleet_report',
-                         'ff_export', 'ff_import'])
+  LEFT JOIN unnest(ARRAY[
+                     'ff_collect', 'ff_schedule', 'ff_unschedule', 'ff_exclude', 'ff_include', 'ff_grant',
+                     'ff_advise', 'ff_curve', 'ff_history', 'ff_blockers', 'ff_horizon', 'ff_advise_indexes',
+                     'ff_settings', 'ff_script', 'ff_script_json', 'ff_rehearsal', 'ff_rehearsal_result',
+                     'ff_verify', 'ff_report', 'ff_memory', 'ff_statements', 'ff_sample', 'ff_sample_index',
+                     'ff_fleet_add', 'ff_fleet_remove', 'ff_fleet_refresh', 'ff_fleet_schedule', 'ff_fleet_script',
+                     'ff_fleet_report', 'ff_export', 'ff_import'])
             WITH ORDINALITY u(name, place) ON u.name = p.proname
  WHERE e.extname = 'fillfactor_advisor';
 
@@ -53,7 +55,8 @@ SELECT format(E'### %s\n\n%s\n\n| column | type | meaning |\n| --- | --- | --- |
  WHERE e.extname = 'fillfactor_advisor'
  ORDER BY c.relname COLLATE "C";
 
-SELECT E'## Tables\n\nIn the schema `ff_internal`; `\\d+` shows what each column means. They may change with every version.\n';
+SELECT E'## Tables\n\nIn the schema `ff_internal`; `\\d+` shows what each column means. They may change with every '
+       'version.\n';
 SELECT format(E'- **%s**: %s', c.oid::regclass, obj_description(c.oid, 'pg_class'))
   FROM pg_class c WHERE c.relnamespace IN ('ff_internal'::regnamespace, 'ff_hub'::regnamespace) AND c.relkind = 'r'
  ORDER BY c.relname COLLATE "C";

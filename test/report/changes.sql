@@ -35,7 +35,7 @@ SELECT later();
 SELECT matches((array_agg(n))[1], format('^moved to fillfactor %s instead of %s', :new, :new + 1) || worth(), 'moved')
     FROM news('batch') n;
 SAVEPOINT withdrawn;
-SELECT ff_internal.note_fit(f, :id, jsonb_populate_record(a.decision, '{"action": "wait"}'), :now, NULL, NULL)
+SELECT ff_internal.note_fit(f, :id, jsonb_populate_record(a.decision, '{"action": "wait"}'), :now, NULL, NULL, NULL)
     FROM ff_internal.advice('batch') a, ff_internal.fit f WHERE rel_id = :id;
 SELECT matches((array_agg(n))[1], format('^withdrawn fillfactor %s -> %s: now wait$', :now, :new), 'withdrawn')
     FROM news('batch') n;
@@ -61,7 +61,7 @@ SELECT ff_dismiss('batch', 'too small');
 SELECT later();
 UPDATE ff_internal.relation SET updated = updated WHERE rel_id = :id;
 UPDATE ff_internal.dismissal SET wal_bytes = 1;
-SELECT ff_internal.note_fit(f, :id, (SELECT decision FROM ff_internal.advice('batch')), :now, 1e12, NULL)
+SELECT ff_internal.note_fit(f, :id, (SELECT decision FROM ff_internal.advice('batch')), :now, 1e12, NULL, NULL)
     FROM ff_internal.fit f WHERE rel_id = :id;
 SELECT is((array_agg(n))[1], 'taken back the dismissal: the change saves three times as much WAL as then', 'overtaken')
     FROM news('batch') n;
@@ -76,11 +76,11 @@ SELECT matches(string_agg(n, '|'), '^blocked updates change an indexed column: .
 SELECT ff_internal.collect_fit(:indexed);
 SELECT is(count(*), 1::bigint, 'once') FROM news('indexed') n;
 SELECT ff_internal.note_fit(f, :indexed, jsonb_populate_record(a.decision, '{"seen_cause": "no_data"}'), 100, NULL,
-    NULL)
+    NULL, NULL)
     FROM ff_internal.advice('indexed') a, ff_internal.fit f WHERE rel_id = :indexed;
 SELECT is(count(*), 1::bigint, 'too little data says nothing about indexes') FROM news('indexed') n;
 SELECT ff_internal.note_fit(f, :indexed, jsonb_populate_record(a.decision, '{"seen_cause": "settled"}'), 100, NULL,
-    NULL)
+    NULL, NULL)
     FROM ff_internal.advice('indexed') a, ff_internal.fit f WHERE rel_id = :indexed;
 SELECT is((array_agg(n))[1], 'unblocked most updates change no indexed column any more', 'unblocked')
     FROM news('indexed') n;

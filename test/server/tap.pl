@@ -10,8 +10,9 @@ use warnings;
 use TAP::Harness;
 
 # The slowest files start first.
-my @slow = qw(test/model/regret rehearsal/test/rehearsal test/collect/steps test/flow/loop test/base/package
-	test/report/report test/apply/script test/collect/drop test/collect/rewrites);
+my @slow = qw(test/model/regret rehearsal/test/rehearsal test/report/report test/collect/steps test/flow/two_weeks
+	test/base/package test/flow/loop test/apply/script test/base/names test/collect/rewrites test/base/upgrade
+	test/collect/drop hub/test/fleet);
 # Lines shown of the output of a file that did not finish.
 my $lines_shown = 15;
 

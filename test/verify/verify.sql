@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(105);
+SELECT plan(109);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -123,7 +123,7 @@ RETURNS TABLE (before float8, after float8, low float8, high float8, predicted f
     undo text, change text)
     LANGUAGE sql AS $$
 SELECT v.before, v.after, v.difference_low, v.difference_high, v.predicted, v.verdict, v.note, v.undo, v.change
-  FROM ff_verify(quote_ident(name)::regclass, true) v WHERE v.measure = what
+  FROM ff_internal.verified(quote_ident(name)::regclass, true) v WHERE v.measure = what
 $$;
 
 -- helped: of six equal intervals the first two are left out as settling
@@ -148,7 +148,7 @@ SELECT is((SELECT (low, high)::text FROM told('helped', 'HOT share')),
 SELECT is((SELECT undo FROM told('helped')), NULL, 'helped: nothing to undo');
 SELECT is((SELECT note FROM told('helped', 'intervals')), 'left out: 2 before (settling), 2 after (settling)',
     'helped: what is left out');
-SELECT is((SELECT note FROM told('helped')), 'HOT share +89.0 points', 'helped: the reason');
+SELECT is((SELECT note FROM told('helped')), 'HOT share 10.0 -> 99.0 %', 'helped: the reason');
 SELECT is((SELECT string_agg(v.measure || ' ' || v.verdict, ', ') FROM ff_verify('helped') v),
     'overall helped, HOT share better', 'helped: the measures with a verdict');
 SELECT matches((SELECT note FROM told('helped', 'statements')), '^WAL, blocks and time are not known: ',
@@ -180,7 +180,7 @@ SELECT story('same', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,89
     '{900,905,895,900,905,895}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('same')), 'no difference', 'no difference: verdict');
 SELECT matches((SELECT note FROM told('same')),
-    '; the table was not rewritten since, so its old pages are as full as before$',
+    '; not rewritten since; its old pages are as full as before$',
     'no difference: the note says that the table was not rewritten');
 SELECT story('shrunk', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,895}',
     '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,895}',
@@ -203,7 +203,7 @@ SELECT matches((SELECT note FROM told('noise')), 'the intervals scatter too much
 SELECT story('early', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}', '{1000}',
     '{1000}') > 0 AS ok \gset
 SELECT matches((SELECT verdict || ': ' || note FROM told('early')),
-    '^too early: 1 interval with 1000 updates can be used since the change; 3 with 500 are needed: about 4 '
+    '^too early: 1 interval with 1000 updates since it; 3 with 500 are needed; about 4 '
     'more collections after work; ',
     'too early: too few intervals');
 SELECT story('few', '{100,100,100,100,100}', '{0,0,0,0,0}', '{100,100,100,100,100}',
@@ -214,7 +214,7 @@ SELECT is((SELECT verdict FROM told('few')), 'too early', 'too early: too few up
 SELECT story('log', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', old_options => '{fillfactor=70}',
     new_options => '{fillfactor=100}', row_bytes => '{100,70}') > 0 AS ok \gset
 SELECT is((SELECT (verdict, note)::text FROM told('log')),
-    '(helped,"hardly any updates on either side, so only the size is judged; bytes per row -30 %")',
+    '(helped,"hardly any updates; only the size is judged; bytes per row -30 %")',
     'only inserted into: the size is judged');
 SELECT story('log2', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', row_bytes => '{70,100}') > 0 AS ok \gset
 SELECT is((SELECT (verdict, undo)::text FROM told('log2')), '(hurt,"ALTER TABLE public.log2 RESET (fillfactor);")',
@@ -259,8 +259,8 @@ SELECT ok((SELECT note !~ 'not rewritten' FROM told('rewritten') WHERE change ~ 
 
 -- A rewrite is a separate change, unless it came with another one.
 SELECT is((SELECT (verdict, note)::text FROM told('rewritten2') WHERE change = 'rewritten'),
-    '("too early","2 intervals with 2000 updates from before the change can be compared; 3 with 500 are '
-    'needed, and later collections add none")',
+    '("too early","2 intervals with 2000 updates before it; 3 with 500 are '
+    'needed; later collections add none")',
     'rewritten: the window of the rewrite begins at the change before');
 SELECT story('moved', '{1000,1000,1000,1000,1000,1000}', '{500,500,500,500,500,500}',
     '{1000,1000,1000,1000,1000,1000,1000,1000,1000,1000,1000,1000,1000}',
@@ -269,7 +269,7 @@ SELECT is((SELECT string_agg(change || ': ' || verdict, ', ') FROM told('moved')
     'rewritten: hurt, fillfactor 100 -> 50: hurt', 'a rewrite is listed as the latest change');
 SELECT is((SELECT (o.note, o.undo, i.before, i.after)::text FROM told('moved') o
     JOIN told('moved', 'intervals') i USING (change) WHERE change = 'rewritten'),
-    '("HOT share -30.0 points; a rewrite cannot be taken back",,4,4)',
+    '("HOT share 50.0 -> 20.0 %; a rewrite cannot be taken back",,4,4)',
     'a rewrite is judged by intervals before and after it, and has no undo');
 UPDATE ff_internal.change SET seen_at = seen_at + interval '35 min' WHERE rel_id = :moved;
 SELECT is((SELECT string_agg(change, ', ') FROM told('moved')), 'fillfactor 100 -> 50',
@@ -301,7 +301,7 @@ SELECT is((SELECT (o.verdict, i.after)::text FROM told('twice') o
     JOIN told('twice', 'intervals') i USING (change) WHERE change ~ '50$'),
     '("too early",2)', 'the window ends at the next change');
 SELECT is((SELECT count(*) FROM told('twice')
-    WHERE note ~ 'changed at the same time, so not told apart: (options|fillfactor)'),
+    WHERE note ~ 'changed at the same time; not told apart: (options|fillfactor)'),
     2::bigint, 'simultaneous changes: the note says so');
 
 -- Indexes.
@@ -413,13 +413,14 @@ SELECT story('slower', '{1000,1000,1000,1000,1000,1000}', '{500,500,500,500,500,
     '{1000,1000,1000,1000,1000,1000}', '{550,550,550,550,550,550}') AS slower \gset
 SELECT statement(:slower, 3, '{100,100,100,100,100,100}', '{200,200,200,200,200,200}', wal2 => 950);
 SELECT matches((SELECT verdict || ': ' || note FROM told('slower')),
-    '^hurt: HOT share \+5.0 points, WAL per update -5.0 %, but statement time \+100\.0 %: weighed together, '
+    '^hurt: HOT share 50\.0 -> 55\.0 %; WAL per update 1000 -> 950 bytes [(]-5 %[)]; but statement time '
+        '1\.000 -> 2\.000 ms [(][+]100 %[)]; weighed together, '
     'cost \+39\.3 %',
     'gains and losses are weighed together');
 
 -- weights set by the user: a measure with weight 0 is no loss
 SET LOCAL fillfactor_advisor.time_weight = 0;
-SELECT is((SELECT (verdict, note)::text FROM told('slower')), '(helped,"HOT share +5.0 points, WAL per update -5.0 %")',
+SELECT is((SELECT (verdict, note)::text FROM told('slower')), '(helped,"HOT share 50.0 -> 55.0 %; WAL per update 1000 -> 950 bytes (-5 %)")',
     'weights: time does not count');
 SELECT is((SELECT verdict FROM told('slower', 'statement time')), NULL, 'weights: time without weight has no verdict');
 SET LOCAL fillfactor_advisor.time_weight = 0.01;
@@ -427,7 +428,8 @@ SELECT matches((SELECT verdict || ': ' || note FROM told('slower')),
     '^no difference: .*weighed together, cost -0\.8 %;', 'weights: time counts little');
 SET LOCAL fillfactor_advisor.wal_weight = 0;
 SELECT matches((SELECT verdict || ': ' || note FROM told('slower')),
-    '^no difference: HOT share .5\.0 points, but statement time .100\.0 %: weighed together, cost \+0\.7 %;',
+    '^no difference: HOT share 50\.0 -> 55\.0 %; but statement time .* ms [(][+]100 %[)]; '
+        'weighed together, cost \+0\.7 %;',
     'weights: WAL does not count');
 RESET fillfactor_advisor.time_weight;
 RESET fillfactor_advisor.wal_weight;

@@ -153,6 +153,10 @@ BEGIN
     END IF;
     SELECT coalesce(jsonb_agg(left(ff_internal.plain(f.what), 400)), '[]'), array_agg(f.bucket::text)
       INTO failures, failed FROM ff_hub.follow(said) f;
+    IF (said->>'left')::bigint > 0 THEN
+        failures := failures || to_jsonb(ff_internal.counted((said->>'left')::bigint, 'more table')
+                                         || ', which the next collections make');
+    END IF;
     UPDATE ff_hub.mirror o
        SET identity = concat_ws(' ', here->>'system_identifier', here->>'database_oid'),
            shapes = jsonb_strip_nulls(o.shapes || (said->'shapes')) - coalesce(failed, '{}'),

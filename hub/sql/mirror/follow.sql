@@ -110,7 +110,7 @@ AS $$
 $$;
 
 -- Drops an index that the source does not have any more, or has differently.
-CREATE FUNCTION ff_hub.drop_index(m ff_hub.mirrored) RETURNS void
+CREATE FUNCTION ff_hub.drop_mirrored_index(m ff_hub.mirrored) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
@@ -129,7 +129,7 @@ CREATE FUNCTION ff_hub.drop_indexes(said jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    PERFORM ff_hub.drop_index(m)
+    PERFORM ff_hub.drop_mirrored_index(m)
        FROM ff_hub.mirrored m
       WHERE m.table_oid IN (SELECT n.oid FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
                              WHERE n.shape IS NOT NULL)
@@ -245,7 +245,7 @@ BEGIN
     IF wanted->'columns' <> m.shape->'columns' THEN
         IF EXISTS (SELECT FROM ff_hub.columns_of(m.shape) o JOIN ff_hub.columns_of(wanted) n USING (number)
                     WHERE n.type <> o.type) THEN
-            PERFORM ff_hub.drop_index(i) FROM ff_hub.mirrored i WHERE i.table_oid = m.source_oid;
+            PERFORM ff_hub.drop_mirrored_index(i) FROM ff_hub.mirrored i WHERE i.table_oid = m.source_oid;
         END IF;
         statements := statements || ff_hub.column_statements(name, m.shape, wanted);
     END IF;
@@ -300,7 +300,7 @@ BEGIN
         UPDATE ff_hub.mirrored o SET shape = o.shape || wanted WHERE fault IS NULL AND o.source_oid = id;
         RETURN fault;
     ELSIF m.relid IS NOT NULL THEN
-        PERFORM ff_hub.drop_index(m);
+        PERFORM ff_hub.drop_mirrored_index(m);
     END IF;
     FOR way IN SELECT * FROM ff_hub.index_statements(of_table.relid::regclass::text, of_table.shape, wanted) LOOP
         fault := ff_hub.attempt(way);

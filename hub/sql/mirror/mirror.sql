@@ -7,7 +7,6 @@ AS $$
 DECLARE
     m ff_hub.mirror;
 BEGIN
-    PERFORM ff_hub.check_role('collector');
     SELECT * INTO m FROM ff_hub.mirror;
     IF m.only_one IS NULL AND EXISTS (SELECT FROM ff_internal.collection) THEN
         PERFORM ff_internal.refuse('55000', format('database %I has a history of its own tables', current_database()),
@@ -51,10 +50,11 @@ CREATE FUNCTION @extschema@.ff_mirror(server name) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
+    PERFORM ff_hub.check_role('collector');
     PERFORM ff_hub.check_mirror(server);
     PERFORM ff_hub.connect_timeout(server);
     INSERT INTO ff_hub.mirror AS m (server) VALUES (server)
-    ON CONFLICT (only_one) DO UPDATE SET server = EXCLUDED.server, shapes = '{}', counters = '{}';
+    ON CONFLICT (only_one) DO UPDATE SET server = EXCLUDED.server;
     -- a collection asks the source of a mirror
     INSERT INTO ff_internal.observed (kind, id, said) VALUES ('server', 0, jsonb_build_object('server', server))
     ON CONFLICT (kind, id) DO UPDATE SET said = observed.said || EXCLUDED.said;
@@ -66,8 +66,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_mirror(name) IS
 'Makes this database the mirror of a database on which nothing is installed: makes its tables here, empty, and '
 'collects for the first time. From then on CALL ff_collect() reads the source by one read-only statement, follows its '
-'changes, and everything else is about the source''s tables. Called again, or with another server that leads to the '
-'same database, it reads everything anew. Returns what it found, and what it may not read.
+'changes, and everything else is about the source''s tables. Called again, it collects; with another server, it goes '
+'on there, with the tables of the same names. Returns what it found, what it may not read, and what is not made yet.
 server: a foreign server of dblink_fdw or postgres_fdw, with a connect_timeout of 2 to 10 seconds and a user mapping '
 'for a role of the source that has pg_monitor.
 Errors: 42704 no such server, 22023 no such timeout or not an answer, 55000 the database has a history of its own, and '
@@ -77,6 +77,7 @@ CREATE FUNCTION @extschema@.ff_mirror_import(observation jsonb) RETURNS SETOF te
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
+    PERFORM ff_hub.check_role('collector');
     PERFORM ff_hub.check_mirror(NULL);
     INSERT INTO ff_hub.mirror (server) VALUES (NULL) ON CONFLICT DO NOTHING;
     PERFORM ff_hub.take(observation, NULL);

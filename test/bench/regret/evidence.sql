@@ -23,18 +23,21 @@ SELECT jsonb_build_object(
     'server', current_setting('server_version_num')::integer, 'model', ff_internal.model_version(), 'at', now(),
     'evidence', (SELECT to_jsonb(e) FROM e),
     'input', (SELECT to_jsonb(ff_internal.model_input(e)) FROM ff_internal.evidence('t') e),
-    'class', (SELECT jsonb_build_array(c.relpages, c.reltuples, c.relallvisible) FROM pg_class c WHERE c.oid = 't'::regclass),
+    'class', (SELECT jsonb_build_array(c.relpages, c.reltuples, c.relallvisible)
+                FROM pg_class c WHERE c.oid = 't'::regclass),
     'settings', (SELECT jsonb_agg(to_jsonb(s)) FROM ff_internal.setting_history s),
     'snapshots', (SELECT jsonb_agg(to_jsonb(s)) FROM ff_internal.statement_snapshot s),
     'epochs', (SELECT jsonb_agg(to_jsonb(o)) FROM ff_internal.epoch o),
     'relation', (SELECT to_jsonb(r) FROM ff_internal.relation r, e WHERE r.rel_id = e.rel_id),
-    'intervals', (SELECT jsonb_agg(to_jsonb(i) ORDER BY i.ended_at) FROM ff_internal.counter_interval i, e WHERE i.rel_id = e.rel_id),
-    'samples', (SELECT jsonb_agg(to_jsonb(p) ORDER BY p.sampled_at) FROM ff_internal.page_sample p, e WHERE p.rel_id = e.rel_id),
+    'intervals', (SELECT jsonb_agg(to_jsonb(i) ORDER BY i.ended_at)
+                    FROM ff_internal.counter_interval i, e WHERE i.rel_id = e.rel_id),
+    'samples', (SELECT jsonb_agg(to_jsonb(p) ORDER BY p.sampled_at)
+                    FROM ff_internal.page_sample p, e WHERE p.rel_id = e.rel_id),
     'changes', (SELECT jsonb_agg(to_jsonb(c)) FROM ff_internal.change c, e WHERE c.rel_id = e.rel_id),
     'collections', (SELECT jsonb_agg(to_jsonb(c) ORDER BY c.began_at) FROM ff_internal.collection c),
     'horizon', (SELECT jsonb_agg(to_jsonb(h)) FROM ff_internal.horizon_history h),
     'statements', (SELECT jsonb_agg(to_jsonb(t)) FROM ff_internal.statement t JOIN s USING (statement_id)),
     'targets', (SELECT jsonb_agg(to_jsonb(t)) FROM ff_internal.statement_target t WHERE t.relid = 't'::regclass),
     'statement_history', (SELECT jsonb_agg(to_jsonb(h) ORDER BY h.ended_at) FROM ff_internal.statement_history h JOIN s USING (statement_id)),
-    'curve', (SELECT jsonb_agg(to_jsonb(c)) FROM ff_curve('t', all_steps => true) c),
+    'curve', (SELECT jsonb_agg(to_jsonb(c)) FROM ff_internal.decision_with_curve('t', false) v, unnest((v.fit).steps) c),
     'advice', (SELECT to_jsonb(a) FROM ff_advise('t') a))
