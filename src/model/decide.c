@@ -120,7 +120,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	return r;
 }
 
-/* Index leaves logged whole per row updated, if the rows that are written are neighbours in each index. */
+/* Index leaves logged whole per row updated; the rows written are neighbours in each index. */
 static double
 leaf_images(const Rates *r, double index_bytes, double cold)
 {
@@ -150,7 +150,8 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 	c->index_bytes = r->index_bytes * (1 + INDEX_BLOAT * bound(entries, 0, 1));
 	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
 	/* full-page images: pages touched for the first time since a checkpoint */
-	images = bound(o->images - r->fewer_images, 0, 1e9) + r->leaves * leaf_images(r, c->index_bytes, cold);
+	images = bound(o->images - r->fewer_images, 0, 1e9) +
+		r->leaves * leaf_images(r, c->index_bytes, cold);
 	c->time_us = US_STATEMENT * r->calls +
 		US_ROW * (1 + r->inserts + r->deletes) + r->inserts * n * US_ENTRY +
 		r->reads * US_READ + r->scans * pages * US_SCAN_PAGE +
@@ -191,7 +192,8 @@ add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
 
 /*
  * ln of the cost of one option in one workload.  Pages that the twin does not explain are
- * attributed to dead versions, and come back after a rewrite with the non-HOT share, relative to now.
+ * attributed to dead versions; after a rewrite they come back with the non-HOT share, relative
+ * to now.
  */
 static double
 option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int workload, int step,
@@ -227,8 +229,8 @@ seen_outcome(const FitSplit *s, const Rates *r, double prunes, double touched, d
 }
 
 /*
- * Makes the forecast's WAL of today that in pg_stat_statements: what is more is added to all options;
- * if it is less, fewer index leaves are logged whole, then fewer heap pages.
+ * Makes the forecast's WAL of today that in pg_stat_statements: what is more is added to all
+ * options; if it is less, fewer index leaves are logged whole, then fewer heap pages.
  */
 static void
 calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
@@ -381,15 +383,16 @@ clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, d
 }
 
 /*
- * Whether an option may be advised at all.  A fillfactor that keeps fewer updates HOT than were seen
- * is none; a table whose updates are nearly all HOT needs no more room.
+ * Whether a fillfactor may be advised at all: not if it keeps fewer updates HOT than were seen,
+ * and no lower one if nearly all are HOT.
  */
 static int
 may_advise(const Forecast *f, const FitSplit *seen, int step)
 {
-	if (step > f->current)
-		return seen->hot < NEARLY_ALL;
-	return step == f->current || f->step[step].hot_pct >= 100 * (seen->hot - SAME_HOT);
+	if (step == f->current)
+		return 1;
+	return f->step[step].hot_pct >= 100 * (seen->hot - SAME_HOT) &&
+		(step < f->current || seen->hot < NEARLY_ALL);
 }
 
 /* Chooses the cheapest.  Ties go to keep, then to set, then to the higher fillfactor. */
@@ -412,6 +415,31 @@ choose_cheapest(const Evidence *e, const FitSplit *seen, const Forecast *f, Deci
 				d->best_way = (FcWay) way;
 				d->best = i;
 			}
+}
+
+/*
+ * The least change that brings it: of the steps from today's to the cheapest, the first that costs
+ * about as much (by half of min_gain) and has no lower range of HOT shares.
+ */
+static void
+choose_nearest(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
+{
+	double		cost = d->cost[d->best_way][d->best].ratio / (1 - e->min_gain / 2);
+	double		low = f->step[d->best].hot_low - 100 * LACKING;
+	int			by = d->best < f->current ? -1 : 1;
+
+	for (int i = f->current + by; i != d->best && d->best != f->current; i += by)
+	{
+		FcWay		way = ff_decide_way(e, d, i);
+
+		if (way <= d->best_way && may_advise(f, seen, i) && d->cost[way][i].ratio < cost &&
+			f->step[i].hot_low >= low)
+		{
+			d->best_way = way;
+			d->best = i;
+			return;
+		}
+	}
 }
 
 /*
@@ -452,6 +480,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 	double		cheaper;
 
 	choose_cheapest(e, seen, f, d);
+	choose_nearest(e, seen, f, d);
 	more = d->best > f->current;
 	standing = choose_standing(e, seen, f, d);
 	cheaper = ff_decide_cheaper(f, d, d->best_way, d->best, FC_SET, f->current);

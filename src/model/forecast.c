@@ -146,7 +146,8 @@ replay_step(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way, in
 	else
 		ff_twin_set_fillfactor(&w->twin, at);
 	w->twin.checkpoint = p->checkpoint * p->scale;
-	w->twin.near_checkpoint = p->insert_distance < LATELY * p->live ? p->checkpoint : w->twin.checkpoint;
+	w->twin.near_checkpoint = p->insert_distance < LATELY * p->live ?
+		p->checkpoint : w->twin.checkpoint;
 	/* rows that nobody touches, in pages as they are: inserts fill these first where they have room */
 	if (way == FC_SET)
 	{

@@ -500,7 +500,8 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->cold_page_rows = bound(or_else(e->rows_per_page, p->page_rows), 1, TW_MAX_TUPLES);
 	p->cold_page_free = (int) bound(TW_BLCKSZ - TW_PAGE_HEADER -
 									p->cold_page_rows * (p->insert_mean + TW_ITEMID), 0, TW_BLCKSZ);
-	p->checkpoint = updates_per_second(e, p->window.updated) * bound(or_else(e->checkpoint_s, 300), 1, 1e9);
+	p->checkpoint = updates_per_second(e, p->window.updated) *
+		bound(or_else(e->checkpoint_s, 300), 1, 1e9);
 	plan_course(e, p);
 	return 1;
 }

@@ -432,6 +432,9 @@ test_choice(void)
 	wanted[i - 2] = 0.8;
 	choose(e);
 	ok(advises(i - 2), "two steps are cheaper: the cheapest is advised");
+	wanted[i] = 0.797;
+	choose(e);
+	ok(advises(i - 2), "two steps cost about the same: the one nearest to today's is advised");
 	want_all(1.3);
 	wanted[i] = 0.985;
 	choose(e);
@@ -453,6 +456,31 @@ test_choice(void)
 	wanted[i - 2] = 0.87;
 	choose(e);
 	ok(advises(i - 2), "keep was chosen before: the cheapest is advised");
+}
+
+/* Of steps that cost about the same, those whose updates may be less often HOT are not advised. */
+static void
+test_nearest(void)
+{
+	TwinWorkload	l = workload_of(136, 2000);
+	Evidence	e;
+	int			i;
+
+	l.class[0].rows = l.class[0].distance = 120;
+	l.class[0].pick = TW_IN_TURN;
+	add_class(&l, EV_INSERT, 1, 120, TW_ANY);
+	add_class(&l, EV_DELETE, 1, 120, TW_OLDEST);
+	e = observe(&l, 100, 2, 1);
+	add_statement(&e, &l.class[0]);
+	prepare(e);
+	i = forecast.n - 1;
+	want_all(0.803);
+	wanted[i] = 0.8;
+	choose(e);
+	ok(forecast.step[2].hot_low < forecast.step[i].hot_low - 10 && decision.advised > 2 && decision.advised < i &&
+	   near(forecast.step[decision.advised].hot_low, forecast.step[i].hot_low, 2) &&
+	   forecast.step[decision.advised - 1].hot_low < forecast.step[i].hot_low - 2,
+	   "all steps cost about the same: the nearest whose updates are as surely HOT is advised");
 }
 
 /* What updates were seen to do is not made worse, and what is settled stays. */
@@ -641,6 +669,7 @@ main(void)
 	test_wal_seen();
 	test_history();
 	test_choice();
+	test_nearest();
 	test_settled_stays();
 	test_choice_below();
 	test_unused();
