@@ -88,7 +88,8 @@ BEGIN ATOMIC
     SELECT c.oid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct, pg_size_pretty(s.size_bytes + s.index_bytes),
            s.wal_bytes_per_update::integer,
            concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
-                  regexp_replace(ltrim(s.bar, '#.'), 'best, but saves ([0-9.]+ %).*', 'best: -\1'))
+                  regexp_replace(replace(ltrim(s.bar, '#.'), 'advised, best', 'best'),
+                                 'best, but saves ([0-9.]+ %).*', 'best: -\1'))
       FROM ff_internal.fit f
       JOIN ff_internal.followed r USING (rel_id)
       JOIN pg_class c ON c.oid = r.relid

@@ -285,9 +285,10 @@ RETURNS TABLE (relation regclass, index regclass, columns text, blocked text, sc
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
     SELECT ff_internal.check_role('reader');
-    SELECT b.relation, b.index, array_to_string(b.columns, ', '), ff_internal.rate_words(b.blocked_per_s), b.scans,
+    SELECT b.relation, b.index, array_to_string(b.columns, ', '),
+           regexp_replace(ff_internal.rate_words(b.blocked_per_s), ' per (s|day).*', '/\1'), b.scans,
            concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
-                                                        b.suggestion), 34), b.ddl)
+                                                        b.suggestion), 30), b.ddl)
       FROM @extschema@.ff_blockers() b;
 END;
 

@@ -391,8 +391,10 @@ may_advise(const Forecast *f, const FitSplit *seen, int step)
 {
 	if (step == f->current)
 		return 1;
-	return f->step[step].hot_pct >= 100 * (seen->hot - SAME_HOT) &&
-		(step < f->current || seen->hot < NEARLY_ALL);
+	/* less room costs each page one row that moves, once */
+	if (step < f->current)
+		return fmax(f->step[step].hot_pct, f->step[step].settled_hot_pct) >= 100 * (seen->hot - SAME_HOT);
+	return seen->hot < NEARLY_ALL && f->step[step].hot_pct >= 100 * (seen->hot - SAME_HOT);
 }
 
 /* Chooses the cheapest.  Ties go to keep, then to set, then to the higher fillfactor. */

@@ -138,8 +138,8 @@ SELECT is((SELECT count(*) FROM ff_advice), (SELECT count(*) FROM ff_internal.ad
 UPDATE ff_internal.relation SET opened_at = now(), seen_at = now() WHERE relname = 'closed';
 -- a third of the rows of each page at once
 SELECT story('thirds', 0, 1000, 450, 550, '{"update_group_rows": 20, "updated_pct": 100}');
-SELECT story('memory', 300, 1000, 450, 550, '{"update_group_rows": 19, "updated_pct": 100}', deleted => 300,
-	fetched => 2000, index_scans => 1000);
+SELECT story('memory', 300, 1000, 450, 550, '{"update_group_rows": 8, "updated_pct": 100}', deleted => 300,
+	fetched => 6000, index_scans => 1000);
 SELECT story('sheds', 0, 1000, 900, 100, '{"live_rows": 600000, "blocks": 10000}');
 SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname IN ('full15', 'growth', 'thirds');
 SELECT is((SELECT string_agg(relation || ': ' || reason, E'\n') FROM ff_advise(), substring(reason, E'\nConfidence [0-9.]+ = ([^\n;]+)(?:; [0-9.]+ needed)?[.]$') shown

@@ -407,7 +407,7 @@ SELECT results_eq('SELECT relation::text, index::text, columns FROM ff.ff_blocke
     $$SELECT relation::text, index::text, array_to_string(columns, ', ') FROM ff.ff_blockers()$$,
     'ff_blocked has all, in the same order');
 SELECT cmp_ok((SELECT max(length(l)) FROM ff.ff_blocked, string_to_table(what_to_do, E'\n') l
-    WHERE l !~ '^DROP INDEX'), '<=', 34, 'ff_blocked: lines are short');
+    WHERE l !~ '^DROP INDEX'), '<=', 30, 'ff_blocked: lines are short');
 
 -- roles
 CREATE ROLE regress_ff_blockers;
