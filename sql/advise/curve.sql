@@ -78,6 +78,16 @@ bar: a picture of the HOT share, and marks. hot_pct, hot_pct_low, hot_pct_high: 
 'settings, relative to the best step.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
 
+-- The tables that the model was asked for.
+CREATE FUNCTION ff_internal.fitted() RETURNS SETOF oid
+LANGUAGE sql STABLE
+AS $$
+    SELECT c.oid FROM ff_internal.fit f
+      JOIN ff_internal.followed r USING (rel_id)
+      JOIN pg_class c ON c.oid = r.relid
+     WHERE cardinality(f.steps) > 0
+$$;
+
 -- The rows of ff_curves.
 CREATE FUNCTION ff_internal.curves()
 RETURNS TABLE (relation regclass, fillfactor integer, rows integer, hot_pct real, size text, wal_bytes integer,
@@ -90,11 +100,8 @@ BEGIN ATOMIC
            concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
                   regexp_replace(replace(ltrim(s.bar, '#.'), 'advised, best', 'best'),
                                  'best, but saves ([0-9.]+ %).*', 'best: -\1'))
-      FROM ff_internal.fit f
-      JOIN ff_internal.followed r USING (rel_id)
-      JOIN pg_class c ON c.oid = r.relid
+      FROM ff_internal.fitted() c(oid)
      CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s
-     WHERE cardinality(f.steps) > 0
      ORDER BY c.oid::regclass::text, s.fillfactor DESC;
 END;
 

@@ -212,8 +212,8 @@ test_decisions(void)
 	e = observe(&l, 50, 3, 1);
 	add_statement(&e, &l.class[0]);
 	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action >= DC_SET && forecast.step[decision.advised].fillfactor >= 90,
-	   "unused room: raise to 90 or higher");
+	ok(decision.action >= DC_SET && forecast.step[decision.advised].fillfactor >= 85,
+	   "unused room: raise to 85 or higher, which costs about as much as the cheapest");
 }
 
 static void

@@ -47,7 +47,7 @@ SELECT name,
     max(size_bytes) FILTER (WHERE fillfactor = 100)
         < 0.7 * min(size_bytes) FILTER (WHERE fillfactor = 50) AS fuller_is_smaller
   FROM answered WHERE name IN ('settled', 'at_70') GROUP BY name ORDER BY name;
--- batches get room, settled tables and indexed columns do not; what is settled at 70 stays there
+-- batches get room, settled tables and indexed columns do not; setting 100 gives no room back without inserts
 SELECT name, max((c).action) IN ('set', 'rewrite') AS change, max((c).advised_step) <= 80 AS room,
     max((c).advised_step) >= 90 AS full, bool_and(hot_pct < 3) AS never_hot
   FROM answered GROUP BY name ORDER BY name;
