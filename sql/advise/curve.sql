@@ -98,7 +98,7 @@ BEGIN ATOMIC
     SELECT c.oid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct, pg_size_pretty(s.size_bytes + s.index_bytes),
            s.wal_bytes_per_update::integer,
            concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
-                  regexp_replace(replace(ltrim(s.bar, '#.'), 'advised, best', 'best'),
+                  regexp_replace(replace(ltrim(s.bar, '#.'), 'advised, best', 'advised'),
                                  'best, but saves ([0-9.]+ %).*', 'best: -\1'))
       FROM ff_internal.fitted() c(oid)
      CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s

@@ -72,7 +72,7 @@ is(length((sort { length $b <=> length $a } grep { !/^NOTICE/ } split /\n/, $ove
 	'the advice shown is less than 100 columns wide');
 my ($new) = $overview =~ /^ shop\.jobs +\| 100 +\| +(\d+) \|/m;
 like($readme, qr/At $new a page is filled with/, 'the reason shown is of that advice');
-like($questions, qr/^ +$new \|.* advised/m, 'the curve shown is of that advice');
+like($questions, qr/^ shop\.jobs \| +$new \|.* advised/m, 'the curve shown is of that advice');
 my ($total) = $overview =~ /\ANOTICE:  (1 change: about .* less WAL per 1,000 updates \(-\d+ %\), .* disk);/;
 my ($said) = slurp_file("$top/doc/report.png") =~ /tEXtDescription\0([^<]*?)\.(?: |Based)/;
 is($said, $total, 'the picture shows that advice');
@@ -86,6 +86,8 @@ cmp_ok(scalar @phrases, '>=', 20, 'there are phrases');
 is(join(', ', grep { index($readme, $_) < 0 } map { s/^ +| +$//gr } map { split /%s/ } grep { !/_/ } @phrases), '',
 	'every phrase of ff_advice is in the README');
 
+# the README names the hub's, too
+$node->safe_psql('mydb', 'CREATE EXTENSION IF NOT EXISTS fillfactor_advisor_hub CASCADE');
 my %there = map { $_ => 1 } split /\n/,
 	$node->safe_psql('mydb',
 		"SELECT proname FROM pg_proc WHERE proname ~ '^ff_' UNION
