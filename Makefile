@@ -28,7 +28,7 @@ OBJS = \
 	src/model/plan.o \
 	src/model/fit.o \
 	src/model/forecast.o \
-	src/model/decide.o \
+	src/model/choice.o \
 	src/model/sql.o \
 	src/advise/decision.o \
 	src/advise/sql.o

@@ -6,7 +6,7 @@ CREATE FUNCTION ff_internal.rows_per_page(fillfactor integer, width double preci
 AS 'MODULE_PATHNAME', 'ff_rows_per_page'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
--- Returns the choice and the curve (src/model/decide.h): an object with the members choice and steps, of these types.
+-- Returns the choice and the curve (src/model/choice.h): an object with the members choice and steps, of these types.
 -- evidence: see model_input(). curve: replay all steps even if the choice does not need them. NULL if no row length is
 -- known. Errors: 42703 the evidence lacks a column, 42804 a column is no number.
 CREATE FUNCTION ff_internal.model(evidence record, curve boolean) RETURNS json

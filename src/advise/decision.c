@@ -2,7 +2,7 @@
  * decision.c
  *	  The decision for a table, in one order: see ff_decision() at the end.
  *
- * The model's choice is an input: it is made once, with the fit (model/decide.c), and
+ * The model's choice is an input: it is made once, with the fit (model/choice.c), and
  * stored.  Everything that can overrule it is here.  A comparison with an unknown number
  * (NAN) is false.
  */

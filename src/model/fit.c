@@ -472,7 +472,7 @@ try_point(FitWork *w, const Evidence *e, Fit *fit, FitParticle *x)
 
 /* Weights: likelihoods raised to a power, the largest scaled to 1.  Returns their sum. */
 static double
-weigh(const FitParticle *x, int n, double power, double *weight)
+tempered_weights(const FitParticle *x, int n, double power, double *weight)
 {
 	double		best = -INFINITY;
 	double		sum = 0;
@@ -489,7 +489,7 @@ static double
 effective(const FitParticle *x, int n, double power)
 {
 	double		weight[FIT_DRAWS];
-	double		sum = weigh(x, n, power, weight);
+	double		sum = tempered_weights(x, n, power, weight);
 	double		squares = 0;
 
 	for (int i = 0; i < n; i++)
@@ -520,7 +520,7 @@ static void
 resample(const FitParticle *from, int n, double power, FitParticle *to)
 {
 	double		weight[FIT_DRAWS];
-	double		sum = weigh(from, n, power, weight);
+	double		sum = tempered_weights(from, n, power, weight);
 	double		upto = 0;
 	int			k = 0;
 

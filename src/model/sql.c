@@ -19,7 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/typcache.h"
 
-#include "model/decide.h"
+#include "model/choice.h"
 #include "base/compat.h"
 #include "base/numbers.h"
 #include "base/module.h"
@@ -55,7 +55,7 @@ typedef struct Model
 	FitWork		work;
 	Fit			fit;
 	Forecast	forecast;
-	Decision	decision;
+	Choice		choice;
 } Model;
 
 /* An unknown or infinite number is NAN. */
@@ -219,13 +219,13 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 static FcWay
 way_of(const Model *m, int step)
 {
-	return step == m->forecast.current ? FC_SET : ff_decide_way(&m->e, &m->decision, step);
+	return step == m->forecast.current ? FC_SET : ff_choice_way(&m->e, &m->choice, step);
 }
 
-static const DcCost *
+static const ChCost *
 cost_of_step(const Model *m, int step)
 {
-	return &m->decision.cost[way_of(m, step)][step];
+	return &m->choice.cost[way_of(m, step)][step];
 }
 
 /* The least cost ratio of all steps; keeping the current one is 1. */
@@ -269,9 +269,9 @@ append_choice(StringInfo t, const Model *m)
 {
 	static const char *const actions[] = {"wait", "keep", "set", "rewrite"};
 	const Forecast *f = &m->forecast;
-	const Decision *d = &m->decision;
+	const Choice *d = &m->choice;
 	const FitPlan *p = &m->fit.plan;
-	const DcCost *keep = &d->cost[FC_SET][f->current];
+	const ChCost *keep = &d->cost[FC_SET][f->current];
 	bool		fitted = m->fit.n > 0;
 
 	appendStringInfo(t, "{\"action\": \"%s\"", actions[d->action]);
@@ -305,9 +305,9 @@ static void
 append_step(StringInfo t, const Model *m, int step)
 {
 	const FcStep *s = &m->forecast.step[step];
-	const DcCost *c = cost_of_step(m, step);
+	const ChCost *c = cost_of_step(m, step);
 	/* sizes after a rewrite at this step, as assumed for its hot_pct */
-	const DcCost *filled = &m->decision.cost[step == m->forecast.current ? FC_SET : FC_REWRITE][step];
+	const ChCost *filled = &m->choice.cost[step == m->forecast.current ? FC_SET : FC_REWRITE][step];
 	bool		fitted = m->fit.n > 0;
 
 	appendStringInfoChar(t, '{');
@@ -339,7 +339,7 @@ check_for_interrupts(void)
 /*
  * ff_model(evidence record, curve boolean) returns json
  *
- * Returns the choice and the steps, from 100 downwards, see decide.h; NULL if no row
+ * Returns the choice and the steps, from 100 downwards, see choice.h; NULL if no row
  * length is known or an argument is NULL.
  */
 Datum
@@ -355,7 +355,7 @@ ff_model(PG_FUNCTION_ARGS)
 	read_evidence(PG_GETARG_HEAPTUPLEHEADER(0), &m->e);
 	read_settings(&m->e);
 	ff_twin_check = check_for_interrupts;
-	ff_decide(&m->work, &m->e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->decision);
+	ff_choose(&m->work, &m->e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->choice);
 	if (m->forecast.n == 0)
 		PG_RETURN_NULL();
 
@@ -413,7 +413,7 @@ ff_index_entry_price(PG_FUNCTION_ARGS)
 {
 	double		price[2];
 
-	ff_decide_index_entry(&price[0], &price[1]);
+	ff_choice_index_entry(&price[0], &price[1]);
 
 	PG_RETURN_DATUM(numbers_row(fcinfo, price, lengthof(price)));
 }

@@ -569,7 +569,7 @@ write_row(Twin *t, int64_t id, const TwinClass *c)
 
 /* A whole number with this mean (at least 1): one of the two next to it, at random. */
 static inline int64_t
-whole(Twin *t, double mean)
+round_at_random(Twin *t, double mean)
 {
 	int64_t		n = (int64_t) mean;
 
@@ -681,7 +681,7 @@ static void
 transaction(Twin *t, int class)
 {
 	const TwinClass *c = &t->workload.class[class];
-	int64_t		n = whole(t, c->rows);
+	int64_t		n = round_at_random(t, c->rows);
 
 	if (c->whole)
 		n = (int64_t) bound(ceil((double) (t->next_row - t->first_row) / bound(c->stride, 1, TW_ROWS)), 1,

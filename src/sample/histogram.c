@@ -34,7 +34,7 @@ ff_count(FfSample *sample, FfHistogram histogram, int stratum, int bin, int rows
 
 /* Estimates the rows of the whole relation in each bin. */
 static void
-weigh(const FfSample *sample, FfHistogram histogram, double *rows)
+rows_by_bin(const FfSample *sample, FfHistogram histogram, double *rows)
 {
 	memset(rows, 0, sizeof(double) * FF_BINS);
 	for (int i = 0; i < sample->strata.nstrata && sample->count != NULL; i++)
@@ -50,7 +50,7 @@ ff_median(const FfSample *sample, FfHistogram histogram)
 	double		sum = 0;
 	double		seen = 0;
 
-	weigh(sample, histogram, rows);
+	rows_by_bin(sample, histogram, rows);
 	for (int i = 0; i < FF_BINS; i++)
 		sum += rows[i];
 	for (int i = 0; i < FF_BINS && sum > 0; i++)
@@ -131,7 +131,7 @@ ff_histogram_text(const FfSample *sample, const FfColumn *column)
 	double		group[EV_GROUP_BINS] = {0};
 	int			npairs = 0;
 
-	weigh(sample, column->a, rows);
+	rows_by_bin(sample, column->a, rows);
 	if (column->source == FF_POWERS)
 		return weights_text(rows, FF_BINS);
 	for (int i = 0; i < FF_BINS; i++)

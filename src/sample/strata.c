@@ -427,7 +427,7 @@ ff_strata_total(const FfStrata *strata, int metric, double most)
  * sample found some.
  */
 static void
-plan(const FfStrata *strata, int metric, double error, double *wanted)
+allocate_pages(const FfStrata *strata, int metric, double error, double *wanted)
 {
 	FfSpread	found = spread_of(strata, metric, -1, 0);
 	double		target = error / FF_Z;
@@ -474,6 +474,6 @@ ff_strata_second(FfStrata *strata, const int *metric, int nmetrics,
 		wanted[i] = error > 0 ? (double) strata->stratum[i].nread : strata->stratum[i].size;
 	for (int k = 0; k < nmetrics && error > 0; k++)
 		if (ff_strata_estimate(strata, metric[k], -1).error > total_error)
-			plan(strata, metric[k], total_error, wanted);
+			allocate_pages(strata, metric[k], total_error, wanted);
 	return choose(strata, wanted, max_pages, block);
 }

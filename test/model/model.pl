@@ -9,8 +9,8 @@ use Standalone qw(compile run finish);
 my $top = "$FindBin::Bin/../..";
 my @flags = (qw(-std=c11 -ffp-contract=off -fsanitize=bounds -fsanitize-undefined-trap-on-error), "-I$top/src");
 my @parts = map { compile(s!.*/!!r . '.o', @flags, '-c', "$top/src/$_.c") }
-	qw(model/evidence model/twin model/plan model/fit model/forecast model/decide advise/decision);
-for my $test (qw(model/twin_test model/plan_test model/fit_test model/decide_test model/model_test model/mixture_cli
+	qw(model/evidence model/twin model/plan model/fit model/forecast model/choice advise/decision);
+for my $test (qw(model/twin_test model/plan_test model/fit_test model/choice_test model/model_test model/mixture_cli
 	model/model_cli advise/decision_test))
 {
 	my $name = $test =~ s!.*/!!r;

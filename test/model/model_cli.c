@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "model/decide.h"
+#include "model/choice.h"
 
 static const char *const commands[] = {"insert", "update", "delete", "other"};
 static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "oldest"};
@@ -65,7 +65,7 @@ main(int argc, char **argv)
 	static FitWork work;
 	static Fit	fit;
 	static Forecast f;
-	static Decision d;
+	static Choice d;
 	static char line[65536];
 	Evidence	e;
 	clock_t		begun;
@@ -82,7 +82,7 @@ main(int argc, char **argv)
 	while (fgets(line, sizeof(line), stdin))
 		read_line(&e, line);
 	begun = clock();
-	ff_decide(&work, &e, 1, &fit, &f, &d);
+	ff_choose(&work, &e, 1, &fit, &f, &d);
 	printf("fit n %d misfit %.2f runs %d ms %.1f rows %.0f scale %.4f laps %.2f "
 		   "together %.1f distance %.0f split %.3f/%.3f/%.3f prunes %.2f\n", fit.n, fit.misfit,
 		   fit.runs, 1e3 * (double) (clock() - begun) / CLOCKS_PER_SEC, fit.plan.rows,
@@ -101,7 +101,7 @@ main(int argc, char **argv)
 			   "us %.2f wal %.1f heap %.0f prunes %.2f set_hot %.2f set_wal %.1f%s\n", f.step[i].fillfactor, f.step[i].hot_pct,
 			   f.step[i].hot_low, f.step[i].hot_high, f.step[i].moved_pct, f.step[i].settled_hot_pct,
 			   d.cost[FC_SET][i].ratio, d.cost[FC_REWRITE][i].ratio,
-			   ff_decide_cheaper(&f, &d, FC_REWRITE, i, FC_SET, f.current),
+			   ff_choice_cheaper(&f, &d, FC_REWRITE, i, FC_SET, f.current),
 			   d.cost[FC_REWRITE][i].time_us, d.cost[FC_REWRITE][i].wal_bytes,
 			   d.cost[FC_REWRITE][i].heap_bytes, f.outcome[FC_SET][0][i].prunes,
 			   100 * hot, d.cost[FC_SET][i].wal_bytes,

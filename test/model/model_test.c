@@ -16,7 +16,7 @@ static Twin other;
 static FitWork work;
 static Fit	fit;
 static Forecast forecast;
-static Decision decision;
+static Choice decision;
 
 static void
 count_check(void)
@@ -130,7 +130,7 @@ promises(const TwinWorkload *l, const Evidence *e, int fillfactor, double laps, 
 {
 	double		hot = hot_pct(l, fillfactor, laps * l->start_rows / 2, laps * l->start_rows / 2);
 
-	ff_decide(&work, e, 1, &fit, &forecast, &decision);
+	ff_choose(&work, e, 1, &fit, &forecast, &decision);
 	for (int i = 0; i < forecast.n; i++)
 		if (i == forecast.n - 1 || forecast.step[i + 1].fillfactor < fillfactor)
 		{
@@ -162,16 +162,16 @@ test_decisions(void)
 	TwinWorkload	l = workload_of(136, 6000);
 	Evidence	e = observe(&l, 100, 6, 1);
 
-	ok(promises(&l, &e, 100, 6, 2) && decision.action == DC_KEEP, "settled single updates: keep");
+	ok(promises(&l, &e, 100, 6, 2) && decision.action == CH_KEEP, "settled single updates: keep");
 	e = observe(&l, 100, 0.2, 1);
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action == DC_KEEP && decision.settling > 0.9 &&
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action == CH_KEEP && decision.settling > 0.9 &&
 	   decision.settle_updates > 0, "single updates that have just begun: keep, settling by itself");
 	l.class[0].indexed = 1;
 	e = observe(&l, 100, 6, 1);
 	add_statement(&e, &l.class[0]);
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action <= DC_KEEP && fit.plan.split.recoverable < 0.01,
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action <= CH_KEEP && fit.plan.split.recoverable < 0.01,
 	   "indexed columns: nothing to recover");
 	l.class[0].indexed = 0;
 	l.class[0].rows = 2000;
@@ -179,7 +179,7 @@ test_decisions(void)
 	l.class[0].pick = TW_SWEEP;
 	e = observe(&l, 100, 8, 1);
 	add_statement(&e, &l.class[0]);
-	ok(promises(&l, &e, 70, 8, 5) && decision.action >= DC_SET && decision.gain > 0.1 &&
+	ok(promises(&l, &e, 70, 8, 5) && decision.action >= CH_SET && decision.gain > 0.1 &&
 	   forecast.step[decision.advised].fillfactor <= 90,
 	   "a third of each page by one statement: lower");
 	l = workload_of(136, 6000);
@@ -188,7 +188,7 @@ test_decisions(void)
 	e = observe(&l, 100, 12, 1);
 	add_statement(&e, &l.class[0]);
 	add_statement(&e, &l.class[1]);
-	ok(promises(&l, &e, 70, 12, 5) && decision.action >= DC_SET && decision.gain > 0.1,
+	ok(promises(&l, &e, 70, 12, 5) && decision.action >= CH_SET && decision.gain > 0.1,
 	   "passes beside single updates: lower");
 	l.class[0].rate = 0.8;
 	l.class[1].rate = 0.2;
@@ -205,14 +205,14 @@ test_decisions(void)
 	add_class(&l, EV_INSERT, 1, 500, TW_ANY);
 	e = observe(&l, 100, 8, 1);
 	add_statement(&e, &l.class[0]);
-	ok(promises(&l, &e, 50, 8, 8) && decision.action >= DC_SET &&
+	ok(promises(&l, &e, 50, 8, 8) && decision.action >= CH_SET &&
 	   forecast.step[decision.advised].fillfactor <= 60,
 	   "all rows of each insert updated by one statement: 60 or lower");
 	l = workload_of(136, 6000);
 	e = observe(&l, 50, 3, 1);
 	add_statement(&e, &l.class[0]);
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action >= DC_SET && forecast.step[decision.advised].fillfactor >= 85,
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action >= CH_SET && forecast.step[decision.advised].fillfactor >= 85,
 	   "unused room: raise to 85 or higher, which costs about as much as the cheapest");
 }
 
@@ -227,38 +227,38 @@ test_without_a_fit(void)
 		e.interval[i] = (EvInterval) {
 			3600, 1000, 1, 1, 0, 0, 0
 		};
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action == DC_WAIT, "few updates in eight hours: wait");
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action == CH_WAIT, "few updates in eight hours: wait");
 	for (int i = 0; i < e.nintervals; i++)
 		e.interval[i].seconds = 86400;
 	e.updated_pct = 0;
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action == DC_SET && forecast.step[decision.advised].fillfactor == 100,
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action == CH_SET && forecast.step[decision.advised].fillfactor == 100,
 	   "few updates in eight days: raise to 100");
 	e = observe(&l, 100, 3, 0);
 	e.size_weight = e.wal_weight = 0;
 	e.time_weight = 1;
 	e.index_scans = 1e9;
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action == DC_KEEP && fit.runs == 0 && decision.bound > 0.98,
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action == CH_KEEP && fit.runs == 0 && decision.bound > 0.98,
 	   "reads are nearly all of the cost: keep by the bound, without a fit");
 	e = observe(&l, 100, 3, 0);
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
 	alone = decision.bound;
 	for (int i = 0; i < e.nintervals; i++)
 		e.interval[i].deleted = e.interval[i].updated;
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.bound > alone + 0.01, "deletes raise the bound, as no room saves their cost");
 }
 
 static int
-sane(const Decision *d, const Forecast *f)
+sane(const Choice *d, const Forecast *f)
 {
 	int			good = isfinite(d->gain) && isfinite(d->confidence) && d->confidence >= 0 &&
 	   d->confidence <= 1 &&
 		d->advised >= 0 && (f->n == 0 || d->advised < f->n);
 
-	for (int i = 0; i < f->n && d->action != DC_WAIT; i++)
+	for (int i = 0; i < f->n && d->action != CH_WAIT; i++)
 		good &= f->step[i].hot_pct >= -1e-9 && f->step[i].hot_pct <= 100 + 1e-9 &&
 			f->step[i].hot_low <= f->step[i].hot_high && isfinite(d->cost[FC_SET][i].ratio) &&
 			isfinite(d->cost[FC_REWRITE][i].ratio);
@@ -272,18 +272,18 @@ test_any_evidence(void)
 	TwinWorkload	l = workload_of(136, 3000);
 	Evidence	e;
 	Evidence	base;
-	Decision	first;
+	Choice	first;
 	unsigned	x = 1;
 	int			good = 1;
 
 	ff_evidence_clear(&e);
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action == DC_WAIT && forecast.n == 0, "no evidence: wait");
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
+	ok(decision.action == CH_WAIT && forecast.n == 0, "no evidence: wait");
 	base = observe(&l, 100, 4, 0);
 	ff_twin_check = count_check;
-	ff_decide(&work, &base, 0, &fit, &forecast, &decision);
+	ff_choose(&work, &base, 0, &fit, &forecast, &decision);
 	first = decision;
-	ff_decide(&work, &base, 0, &fit, &forecast, &decision);
+	ff_choose(&work, &base, 0, &fit, &forecast, &decision);
 	ok(memcmp(&first, &decision, sizeof(first)) == 0, "the same evidence gives the same decision");
 	ok(checks >= 100 * fit.runs && sane(&decision, &forecast), "a replay can be interrupted at each transaction");
 	/* one number after the other becomes unknown or odd */
@@ -294,7 +294,7 @@ test_any_evidence(void)
 		((double *) &e)[i] = (x >> 16) % 4 == 0 ? NAN : odd[(x >> 18) % 7];
 		if (e.nintervals != base.nintervals || e.nstatements != base.nstatements)
 			continue;
-		ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+		ff_choose(&work, &e, 0, &fit, &forecast, &decision);
 		good &= sane(&decision, &forecast);
 	}
 	ok(good, "odd or unknown numbers: all results are finite");

@@ -396,7 +396,7 @@ test_cold_rows(void)
 	double		hot[3],
 				moved[3];
 	int			step[3];
-	static Decision decision;
+	static Choice decision;
 
 	for (int i = 0; i < 3; i++)
 	{
@@ -417,8 +417,8 @@ test_cold_rows(void)
 		e.min_updates = 500;
 		add(&e, EV_INSERT, 40000, 100, NAN);
 		add(&e, EV_UPDATE, 40000, 100, 0);
-		ff_decide(&work, &e, 1, &fit, &forecast, &decision);
-		step[i] = decision.action == DC_SET ? forecast.step[decision.advised].fillfactor : 0;
+		ff_choose(&work, &e, 1, &fit, &forecast, &decision);
+		step[i] = decision.action == CH_SET ? forecast.step[decision.advised].fillfactor : 0;
 		hot[i] = forecast.step[forecast.current].hot_pct;
 		moved[i] = forecast.step[decision.advised].hot_pct;
 	}

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/decide.h"
+#include "model/choice.h"
 #include "base/numbers.h"
 
 static int	tests = 0;

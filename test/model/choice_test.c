@@ -1,5 +1,5 @@
 /*
- * decide_test.c
+ * choice_test.c
  *	  Facts about costs and the choice, as TAP.
  */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 static FitWork work;
 static Fit	fit;
 static Forecast forecast;
-static Decision decision;
+static Choice decision;
 
 /* Whether two numbers differ by at most this share. */
 static int
@@ -87,7 +87,7 @@ test_bound(void)
 			e.time_weight = k == 0;
 			e.wal_weight = k == 1;
 			e.size_weight = k == 2;
-			ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+			ff_choose(&work, &e, 0, &fit, &forecast, &decision);
 			got[k] = decision.bound;
 		}
 		ok(near(got[0], row[i].time, 1e-4) & near(got[1], row[i].wal, 1e-4) &
@@ -98,13 +98,13 @@ test_bound(void)
 /* ---------- costs of forecasts ---------- */
 
 /* Decide with a fit, whatever the bound says. */
-static Decision *
+static Choice *
 decided(Evidence e, double time, double wal, double size)
 {
 	e.time_weight = time;
 	e.wal_weight = wal;
 	e.size_weight = size;
-	ff_decide(&work, &e, 1, &fit, &forecast, &decision);
+	ff_choose(&work, &e, 1, &fit, &forecast, &decision);
 	return &decision;
 }
 
@@ -127,7 +127,7 @@ settled(double indexed)
 static void
 test_exponents(void)
 {
-	static Decision d[6];
+	static Choice d[6];
 	Evidence	e = settled(0.5);
 	int			law = 1,
 				sums = 1,
@@ -165,24 +165,24 @@ test_exponents(void)
 	x = 0;
 	for (int k = 0; k < forecast.nworkloads; k++)
 		x += forecast.weight[k] * (d[4].ratio[FC_REWRITE][k][0] < d[4].ratio[FC_SET][k][forecast.n - 1]);
-	ok(like(ff_decide_cheaper(&forecast, &d[4], FC_REWRITE, 0, FC_SET, forecast.n - 1), x, 1e-9) &&
-	   ff_decide_cheaper(&forecast, &d[4], FC_SET, 1, FC_SET, 1) == 0,
+	ok(like(ff_choice_cheaper(&forecast, &d[4], FC_REWRITE, 0, FC_SET, forecast.n - 1), x, 1e-9) &&
+	   ff_choice_cheaper(&forecast, &d[4], FC_SET, 1, FC_SET, 1) == 0,
 	   "cheaper() is the weight of workloads, without ties");
 	e.min_gain = 0.1;
 	d[0].cost[FC_SET][1].ratio = 0.5;
 	d[0].cost[FC_REWRITE][1].ratio = 0.46;
-	sums = ff_decide_way(&e, &d[0], 1) == FC_SET;
+	sums = ff_choice_way(&e, &d[0], 1) == FC_SET;
 	d[0].cost[FC_REWRITE][1].ratio = 0.44;
-	ok(sums && ff_decide_way(&e, &d[0], 1) == FC_REWRITE, "a rewrite must save min_gain");
+	ok(sums && ff_choice_way(&e, &d[0], 1) == FC_REWRITE, "a rewrite must save min_gain");
 }
 
 static void
 test_sizes(void)
 {
-	static Decision d[2];
+	static Choice d[2];
 	Evidence	e = settled(0);
 	int			same = 1;
-	DcCost		keep;
+	ChCost		keep;
 	double		index = e.index_bytes;
 
 	d[0] = *decided(e, 1, 1, 1);
@@ -195,7 +195,7 @@ test_sizes(void)
 		same &= like(d[1].cost[FC_SET][i].heap_bytes, e.blocks * TW_BLCKSZ, 1e-9);
 	ok(same, "all updates HOT: excess pages stay, however many, without a rewrite");
 	ok(like(d[1].cost[FC_REWRITE][forecast.current].heap_bytes, keep.heap_bytes, 0.05) &&
-	   d[1].action == DC_REWRITE && d[1].advised == forecast.current,
+	   d[1].action == CH_REWRITE && d[1].advised == forecast.current,
 	   "all updates HOT: a rewrite at the same fillfactor removes excess pages for good, and is advised");
 
 	e = settled(1);
@@ -219,13 +219,13 @@ test_sizes(void)
 static void
 test_rewrite(void)
 {
-	static Decision d[3];
+	static Choice d[3];
 	Evidence	e = settled(0);
 	int			i;
 	double		bytes,
 				more,
 				reads = 0;
-	DcCost	   *set,
+	ChCost	   *set,
 			   *rewrite;
 
 	d[0] = *decided(e, 1, 1, 1);
@@ -285,7 +285,7 @@ test_rewrite(void)
 static void
 test_wal_seen(void)
 {
-	static Decision d[2];
+	static Choice d[2];
 	Evidence	e = settled(0.5);
 	double		n = ff_evidence_window(&e).updated;
 	double		seen = 700;
@@ -326,7 +326,7 @@ want_all(double ratio)
 		wanted[i] = ratio;
 }
 
-static Decision *
+static Choice *
 asked(Evidence e)
 {
 	return decided(e, 0.5, 0.3, 0.2);
@@ -335,7 +335,7 @@ asked(Evidence e)
 static double
 ratio_of(const Evidence *e, int i)
 {
-	return decision.cost[ff_decide_way(e, &decision, i)][i].ratio;
+	return decision.cost[ff_choice_way(e, &decision, i)][i].ratio;
 }
 
 static double now[FC_STEPS];	/* costs of options without a history */
@@ -369,7 +369,7 @@ static int
 advises(int step)
 {
 	return decision.advised == step && decision.action == (decision.best_way == FC_REWRITE ?
-														   DC_REWRITE : DC_SET) &&
+														   CH_REWRITE : CH_SET) &&
 		decision.best == step && like(decision.gain, 1 - wanted[step], 0.02) &&
 		decision.agreement >= 0.6;
 }
@@ -377,7 +377,7 @@ advises(int step)
 static int
 keeps(void)
 {
-	return decision.advised == forecast.current && decision.action == DC_KEEP && decision.gain == 0;
+	return decision.advised == forecast.current && decision.action == CH_KEEP && decision.gain == 0;
 }
 
 static void
@@ -479,9 +479,9 @@ test_nearest(void)
 	wanted[i] = 0.8;
 	choose(e);
 	for (int k = 1; k < decision.advised; k++)
-		nearest &= ff_decide_way(&e, &decision, k) > decision.best_way || ratio_of(&e, k) > 0.81 ||
+		nearest &= ff_choice_way(&e, &decision, k) > decision.best_way || ratio_of(&e, k) > 0.81 ||
 			forecast.step[k].hot_low < forecast.step[i].hot_low - 2;
-	ok(nearest && decision.action >= DC_SET && decision.advised < i &&
+	ok(nearest && decision.action >= CH_SET && decision.advised < i &&
 	   forecast.step[decision.advised].hot_low > forecast.step[2].hot_low + 10,
 	   "all steps cost about the same: the nearest whose updates are as surely HOT is advised");
 }
@@ -574,14 +574,14 @@ unused(double inserted, double updated, double updated_pct, double seconds)
 	e.time_weight = 0.5;
 	e.wal_weight = 0.3;
 	e.size_weight = 0.2;
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
 	return e;
 }
 
 static int
 raises(void)
 {
-	return decision.action == DC_SET && decision.advised == 0 && decision.best == 0 &&
+	return decision.action == CH_SET && decision.advised == 0 && decision.best == 0 &&
 		decision.advised_in_ram == 0 && decision.gain > 0.02;
 }
 
@@ -600,7 +600,7 @@ test_unused(void)
 	   like(1 - decision.gain, pow((full + index) / (heap + index), 0.2), 1e-6),
 	   "hardly any updates: unused room costs its size");
 	unused(1000, 0, 0, 86399);
-	ok(decision.action == DC_WAIT && decision.advised == forecast.current,
+	ok(decision.action == CH_WAIT && decision.advised == forecast.current,
 	   "hardly any updates in less than a day: wait");
 	unused(1000, 9, 0.9, 86400);
 	ok(raises(), "fewer updates than 1 % of inserts: raise");
@@ -613,14 +613,14 @@ test_unused(void)
 	unused(200, 0, 0, 86400);
 	ok(raises(), "min_updates inserts: raise");
 	e.fillfactor = 97;
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
 	ok(keeps(), "raising saves less than min_gain: keep");
 	unused(20000, 199, 0, 86400);
 	ok(raises(), "fewer updates than min_updates, 1 % of inserts: raise");
 	e = unused(20000, 199, 0, 86400);
 	e.min_gain = 0.99;
 	e.interval[0].updated = 200;
-	ff_decide(&work, &e, 0, &fit, &forecast, &decision);
+	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
 	ok(keeps() && decision.agreement == 1 && decision.confidence == 1 && fit.n == 0,
 	   "min_updates updates: judged by what could be saved");
 }

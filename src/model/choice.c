@@ -1,12 +1,12 @@
 /*
- * decide.c
+ * choice.c
  *	  Keep, set, or set and rewrite: what each costs over payback_time.
  *
  * The cost is time^a * WAL^b * size^c, all per row updated, including the inserts,
  * deletes and reads per row updated.  Only ratios between options matter, so prices must
  * be right relative to each other, not on every machine.
  */
-#include "model/decide.h"
+#include "model/choice.h"
 #include "base/numbers.h"
 
 #include <string.h>
@@ -135,7 +135,7 @@ leaf_images(const Rates *r, double index_bytes, double cold)
  * entries added per row over payback_time, per index.
  */
 static void
-cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, DcCost *c)
+cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, ChCost *c)
 {
 	double		n = r->indexes;
 	double		cold = 1 - o->hot;
@@ -170,7 +170,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, D
 }
 
 static double
-log_cost(const Evidence *e, const DcCost *c)
+log_cost(const Evidence *e, const ChCost *c)
 {
 	return bound(e->time_weight, 0, 10) * log(c->time_us) +
 		bound(e->wal_weight, 0, 10) * log(c->wal_bytes) +
@@ -179,7 +179,7 @@ log_cost(const Evidence *e, const DcCost *c)
 
 /* Adds the cost of a rewrite, spread over the rows updated in payback_time. */
 static void
-add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
+add_rewrite(const Forecast *f, const Rates *r, ChCost *c)
 {
 	double		n = bound(f->updates, 1, 1e18);
 	double		then = (c->heap_bytes + r->index_bytes) / TW_BLCKSZ;
@@ -197,7 +197,7 @@ add_rewrite(const Forecast *f, const Rates *r, DcCost *c)
  */
 static double
 option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int workload, int step,
-			double hot_now, DcCost *c)
+			double hot_now, ChCost *c)
 {
 	const FcOutcome *o = &f->outcome[way][workload][step];
 	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[workload]), 1), 0.3, 100);
@@ -236,7 +236,7 @@ static void
 calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 {
 	EvStatement s = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, wal_bytes));
-	DcCost		c;
+	ChCost		c;
 	double		more,
 				leaves;
 
@@ -269,7 +269,7 @@ least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
 	double		images = r->pages / r->checkpoint * (1 - exp(-r->checkpoint / r->pages));
 	FcOutcome	now = seen_outcome(&p->split, r, 1, 1, images);
 	FcOutcome	best = {.hot = 1 - or_else(p->split.blocked, 0)};
-	DcCost		a,
+	ChCost		a,
 				b;
 
 	cost_of(r, &now, TW_BLCKSZ * r->pages, 0, &a);
@@ -278,7 +278,7 @@ least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
 }
 
 void
-ff_decide_index_entry(double *wal_bytes, double *cpu_us)
+ff_choice_index_entry(double *wal_bytes, double *cpu_us)
 {
 	*wal_bytes = WAL_ENTRY;
 	*cpu_us = US_ENTRY;
@@ -295,18 +295,18 @@ caution(const Forecast *f, int step)
 
 /* Costs of all options in all workloads. */
 static void
-cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Decision *d)
+cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Choice *d)
 {
 	memset(d->cost, 0, sizeof(d->cost));
 	for (int k = 0; k < f->nworkloads; k++)
 	{
-		DcCost		c;
+		ChCost		c;
 		double		log_keep = option_cost(e, f, r, FC_SET, k, f->current, hot_now, &c);
 
 		for (int way = 0; way < FC_WAYS; way++)
 			for (int i = 0; i < f->n; i++)
 			{
-				DcCost	   *sum = &d->cost[way][i];
+				ChCost	   *sum = &d->cost[way][i];
 				double		ratio = exp(option_cost(e, f, r, (FcWay) way, k, i, hot_now, &c) -
 										log_keep + caution(f, i));
 
@@ -321,14 +321,14 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, D
 }
 
 FcWay
-ff_decide_way(const Evidence *e, const Decision *d, int step)
+ff_choice_way(const Evidence *e, const Choice *d, int step)
 {
 	return d->cost[FC_REWRITE][step].ratio <
 		d->cost[FC_SET][step].ratio * (1 - e->min_gain) ? FC_REWRITE : FC_SET;
 }
 
 double
-ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
+ff_choice_cheaper(const Forecast *f, const Choice *d, FcWay way, int step,
 				  FcWay than_way, int than)
 {
 	double		weight = 0;
@@ -344,7 +344,7 @@ ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
  * the new one; weights follow the updates seen.  One fit errs by more than its workloads differ.
  */
 static void
-pool_costs(const Evidence *e, const Forecast *f, Decision *d)
+pool_costs(const Evidence *e, const Forecast *f, Choice *d)
 {
 	double		n = bound(ff_evidence_window(e).updated, 1, 1e15);
 	double		weight = PRIOR * bound(e->prior_updated / n, 0, 1);
@@ -356,7 +356,7 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
 			return;
 	for (int i = 0; i < f->n; i++)
 	{
-		double		now = d->cost[ff_decide_way(e, d, i)][i].ratio;
+		double		now = d->cost[ff_choice_way(e, d, i)][i].ratio;
 		double		before = e->prior_cost[f->step[i].fillfactor] / keep;
 		double		factor = pow(before / now, weight / (1 + weight));
 
@@ -376,9 +376,9 @@ pool_costs(const Evidence *e, const Forecast *f, Decision *d)
  * "by" on average, and cheaper in workloads with a weight of at least CLEAR.
  */
 static int
-clearly_better(const Forecast *f, const Decision *d, FcWay than_way, int than, double by)
+clearly_better(const Forecast *f, const Choice *d, FcWay than_way, int than, double by)
 {
-	return ff_decide_cheaper(f, d, d->best_way, d->best, than_way, than) >= CLEAR &&
+	return ff_choice_cheaper(f, d, d->best_way, d->best, than_way, than) >= CLEAR &&
 		d->cost[d->best_way][d->best].ratio < (1 - by) * d->cost[than_way][than].ratio;
 }
 
@@ -399,7 +399,7 @@ may_advise(const Forecast *f, const FitSplit *seen, int step)
 
 /* Chooses the cheapest.  Ties go to keep, then to set, then to the higher fillfactor. */
 static void
-choose_cheapest(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
+choose_cheapest(const Evidence *e, const FitSplit *seen, const Forecast *f, Choice *d)
 {
 	double		best = 1;
 	/* a rewrite's gain at today's fillfactor does not count for another one */
@@ -410,7 +410,7 @@ choose_cheapest(const Evidence *e, const FitSplit *seen, const Forecast *f, Deci
 	for (int way = 0; way < FC_WAYS; way++)
 		for (int i = 0; i < f->n; i++)
 			if (d->cost[way][i].ratio < best && may_advise(f, seen, i) &&
-				(way == FC_SET || (ff_decide_way(e, d, i) == FC_REWRITE &&
+				(way == FC_SET || (ff_choice_way(e, d, i) == FC_REWRITE &&
 								   (i == f->current || d->cost[way][i].ratio < rewritten))))
 			{
 				best = d->cost[way][i].ratio;
@@ -424,7 +424,7 @@ choose_cheapest(const Evidence *e, const FitSplit *seen, const Forecast *f, Deci
  * about as much (by half of min_gain) and has no lower range of HOT shares.
  */
 static void
-choose_nearest(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
+choose_nearest(const Evidence *e, const FitSplit *seen, const Forecast *f, Choice *d)
 {
 	double		cost = d->cost[d->best_way][d->best].ratio / (1 - e->min_gain / 2);
 	double		low = f->step[d->best].hot_low - 100 * LACKING;
@@ -432,7 +432,7 @@ choose_nearest(const Evidence *e, const FitSplit *seen, const Forecast *f, Decis
 
 	for (int i = f->current + by; i != d->best && d->best != f->current; i += by)
 	{
-		FcWay		way = ff_decide_way(e, d, i);
+		FcWay		way = ff_choice_way(e, d, i);
 
 		if (way <= d->best_way && may_advise(f, seen, i) && d->cost[way][i].ratio < cost &&
 			f->step[i].hot_low >= low)
@@ -449,7 +449,7 @@ choose_nearest(const Evidence *e, const FitSplit *seen, const Forecast *f, Decis
  * saves less than half of min_gain.  Returns whether it stays.
  */
 static int
-choose_standing(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
+choose_standing(const Evidence *e, const FitSplit *seen, const Forecast *f, Choice *d)
 {
 	FcWay		way;
 	int			i;
@@ -459,7 +459,7 @@ choose_standing(const Evidence *e, const FitSplit *seen, const Forecast *f, Deci
 			break;
 	if (i < 0 || i == f->current || !may_advise(f, seen, i))
 		return 0;
-	way = ff_decide_way(e, d, i);
+	way = ff_choice_way(e, d, i);
 	if (d->cost[way][i].ratio > 1 - e->min_gain / 2 ||
 		clearly_better(f, d, way, i, d->best == f->current ? 0 : CLEAR_GAINS * e->min_gain))
 		return 0;
@@ -473,7 +473,7 @@ choose_standing(const Evidence *e, const FitSplit *seen, const Forecast *f, Deci
  * was advised and followed, a lower one must save CLEAR_GAINS times min_gain.
  */
 static void
-choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision *d)
+choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Choice *d)
 {
 	int			below = e->fillfactor < TW_MAX_FF;
 	int			more,
@@ -485,7 +485,7 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 	choose_nearest(e, seen, f, d);
 	more = d->best > f->current;
 	standing = choose_standing(e, seen, f, d);
-	cheaper = ff_decide_cheaper(f, d, d->best_way, d->best, FC_SET, f->current);
+	cheaper = ff_choice_cheaper(f, d, d->best_way, d->best, FC_SET, f->current);
 	if (standing)
 		enough = 1;
 	else if (below)
@@ -494,20 +494,20 @@ choose_best(const Evidence *e, const FitSplit *seen, const Forecast *f, Decision
 	else
 		enough = d->cost[d->best_way][d->best].ratio <= 1 - e->min_gain && cheaper >= AGREEMENT;
 	d->agreement = d->best == f->current && d->best_way == FC_SET ? 1 : cheaper;
-	d->action = DC_KEEP;
+	d->action = CH_KEEP;
 	d->gain = 0;
 	d->advised = f->current;
 	if (enough)
 	{
 		d->gain = 1 - d->cost[d->best_way][d->best].ratio;
 		d->advised = d->best;
-		d->action = d->best_way == FC_REWRITE ? DC_REWRITE : DC_SET;
+		d->action = d->best_way == FC_REWRITE ? CH_REWRITE : CH_SET;
 	}
 }
 
 /* Sets confidence, and how likely and when the table settles by itself. */
 static void
-describe(const Fit *fit, const Forecast *f, Decision *d)
+describe(const Fit *fit, const Forecast *f, Choice *d)
 {
 	for (int k = 0; k < f->nworkloads; k++)
 	{
@@ -527,14 +527,14 @@ describe(const Fit *fit, const Forecast *f, Decision *d)
 
 /* Without updates only the size counts: pages as full as the step allows. */
 static void
-cost_room(const Evidence *e, const Forecast *f, const Rates *r, Decision *d)
+cost_room(const Evidence *e, const Forecast *f, const Rates *r, Choice *d)
 {
 	double		heap = TW_BLCKSZ * r->pages;
 
 	for (int way = 0; way < FC_WAYS; way++)
 		for (int i = 0; i < f->n; i++)
 		{
-			DcCost	   *c = &d->cost[way][i];
+			ChCost	   *c = &d->cost[way][i];
 
 			c->heap_bytes = heap * f->step[f->current].rows_per_page / f->step[i].rows_per_page;
 			c->index_bytes = r->index_bytes;
@@ -545,7 +545,7 @@ cost_room(const Evidence *e, const Forecast *f, const Rates *r, Decision *d)
 
 /* Advises nothing: keep or wait. */
 static void
-stay(const Forecast *f, DcAction action, Decision *d)
+stay(const Forecast *f, ChAction action, Choice *d)
 {
 	d->action = action;
 	d->best = d->advised_in_ram = d->advised = f->current;
@@ -558,23 +558,23 @@ stay(const Forecast *f, DcAction action, Decision *d)
  * neither counters nor pages show updates.
  */
 static void
-choose_by_room(const Evidence *e, const Forecast *f, Decision *d)
+choose_by_room(const Evidence *e, const Forecast *f, Choice *d)
 {
 	EvInterval	w = ff_evidence_window(e);
 
-	stay(f, ff_evidence_seconds(e) < FULL_DAY ? DC_WAIT : DC_KEEP, d);
-	if (d->action == DC_WAIT || f->n == 0 || f->nworkloads > 0 || !(w.inserted >= e->min_updates) ||
+	stay(f, ff_evidence_seconds(e) < FULL_DAY ? CH_WAIT : CH_KEEP, d);
+	if (d->action == CH_WAIT || f->n == 0 || f->nworkloads > 0 || !(w.inserted >= e->min_updates) ||
 		w.updated > FEW * w.inserted || e->updated_pct > 100 * FEW ||
 		1 - d->cost[FC_SET][0].ratio < e->min_gain)
 		return;
 	d->gain = 1 - d->cost[FC_SET][0].ratio;
 	d->best = d->advised_in_ram = d->advised = 0;
-	d->action = DC_SET;
+	d->action = CH_SET;
 }
 
 /* Computes all costs and chooses, first as if everything were in memory. */
 static void
-weigh(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Decision *d)
+cost_and_choose(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Choice *d)
 {
 	const FitSplit *seen = &fit->plan.split;
 	const FcOutcome *keep = &f->outcome[FC_SET][0][f->current];
@@ -595,7 +595,7 @@ weigh(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Decision *d
 }
 
 void
-ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decision *d)
+ff_choose(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Choice *d)
 {
 	Evidence	habit = *e;
 	int			few;
@@ -618,11 +618,11 @@ ff_decide(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Decis
 	ff_forecast(w, e, fit, f);
 	d->best = d->advised_in_ram = d->advised = f->current;
 	if (f->nworkloads > 0)
-		weigh(e, fit, f, r, d);
+		cost_and_choose(e, fit, f, r, d);
 	else
 		cost_room(e, f, &r, d);
 	if (few)
 		choose_by_room(e, f, d);
 	else if (settled)
-		stay(f, DC_KEEP, d);
+		stay(f, CH_KEEP, d);
 }

@@ -1,36 +1,36 @@
 /*
- * decide.h
+ * choice.h
  *	  Keep, set, or set and rewrite: what each costs over payback_time, and which to choose.
  *
  * Pure C: no server calls, no allocation.
  */
-#ifndef FF_MODEL_DECIDE_H
-#define FF_MODEL_DECIDE_H
+#ifndef FF_MODEL_CHOICE_H
+#define FF_MODEL_CHOICE_H
 
 #include "model/forecast.h"
 
-typedef enum DcAction
+typedef enum ChAction
 {
-	DC_WAIT,					/* too little was seen */
-	DC_KEEP,
-	DC_SET,						/* new pages only */
-	DC_REWRITE
-} DcAction;
+	CH_WAIT,					/* too little was seen */
+	CH_KEEP,
+	CH_SET,						/* new pages only */
+	CH_REWRITE
+} ChAction;
 
 /* The cost of one option, mean over the workloads; time and WAL are per row updated. */
-typedef struct DcCost
+typedef struct ChCost
 {
 	double		time_us;
 	double		wal_bytes;
 	double		heap_bytes;		/* at the end of payback_time */
 	double		index_bytes;
 	double		ratio;			/* cost divided by the cost of keep */
-} DcCost;
+} ChCost;
 
-typedef struct Decision
+typedef struct Choice
 {
-	DcAction	action;
-	DcCost		cost[FC_WAYS][FC_STEPS];	/* [FC_SET][current]: keep */
+	ChAction	action;
+	ChCost		cost[FC_WAYS][FC_STEPS];	/* [FC_SET][current]: keep */
 	double		ratio[FC_WAYS][FIT_PARTICLES][FC_STEPS]; /* cost[].ratio in each workload */
 	FcWay		best_way;
 	int			best;			/* best step, even if the gain is too small to advise it */
@@ -43,24 +43,24 @@ typedef struct Decision
 	double		calls;			/* UPDATE statements per row updated */
 	double		settling;		/* weight of the workloads that settle by themselves */
 	double		settle_updates; /* mean until they have settled, rows updated */
-} Decision;
+} Choice;
 
 /* FC_REWRITE if it saves more than min_gain compared with FC_SET. */
-extern FcWay ff_decide_way(const Evidence *e, const Decision *d, int step);
+extern FcWay ff_choice_way(const Evidence *e, const Choice *d, int step);
 
 /* Weight of the workloads in which one option is cheaper than another. */
-extern double ff_decide_cheaper(const Forecast *f, const Decision *d, FcWay way, int step,
+extern double ff_choice_cheaper(const Forecast *f, const Choice *d, FcWay way, int step,
 								FcWay than_way, int than);
 
 /* The price of one index entry: bytes of WAL, microseconds of CPU. */
-extern void ff_decide_index_entry(double *wal_bytes, double *cpu_us);
+extern void ff_choice_index_entry(double *wal_bytes, double *cpu_us);
 
 /*
  * Runs the whole model: bound, fit, forecast, choice.  If the bound or too few updates
  * decide, the fit is empty (n is 0) unless "curve" is true.  The forecast then has steps
  * but no workloads; it has no steps if no row length is known.
  */
-extern void ff_decide(FitWork *work, const Evidence *e, int curve,
-					  Fit *fit, Forecast *f, Decision *d);
+extern void ff_choose(FitWork *work, const Evidence *e, int curve,
+					  Fit *fit, Forecast *f, Choice *d);
 
-#endif							/* FF_MODEL_DECIDE_H */
+#endif							/* FF_MODEL_CHOICE_H */
