@@ -132,7 +132,8 @@ diagnose(const DnFacts *f, DnDecision *d)
 		or_else(f->inserted_width, or_else(f->updated_width, 0));
 	/* the model can help; an old snapshot has to end first; with few updates 100 needs no advice */
 	d->wants_model = row_width(f) > 0 && !is(c, "not_examined") && !is(c, "no_data") &&
-		!is(c, "too_wide") && !is(c, "old_snapshot") && !d->idle && (!is(c, "few_updates") || f->fillfactor < TW_MAX_FF);
+		!is(c, "too_wide") && !is(c, "old_snapshot") && !d->idle &&
+		(!is(c, "few_updates") || f->fillfactor < TW_MAX_FF);
 	d->columns_known = !(f->recent_updated * (1 - f->newpage_share) < STAYED) ||
 		!isnan(f->indexed_share) || f->indexes <= 1;
 	d->passed_over = d->wants_model && isnan(f->current_step);
