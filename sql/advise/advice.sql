@@ -464,7 +464,8 @@ BEGIN
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
     n := ff_internal.step_at(f.steps, d.step);
-    wal := ((f.choice).wal_bytes_now - n.wal_bytes_per_update) * 86400 * a.updates_per_s;
+    -- 0: no model was asked, as for tables that are hardly updated
+    wal := coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * 86400 * a.updates_per_s, 0);
     PERFORM ff_internal.note_fit(had, id, d, a.fillfactor, wal, ff_internal.wal_saved(wal::numeric, a.updates_per_s,
                                                                 extract(epoch FROM a.observed)::float8),
                 CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END);

@@ -80,32 +80,33 @@ Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet 
 
 -- The tables that the model was asked for.
 CREATE FUNCTION ff_internal.fitted() RETURNS SETOF oid
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE ROWS 1000
 AS $$
-    SELECT c.oid FROM ff_internal.fit f
-      JOIN ff_internal.followed r USING (rel_id)
-      JOIN pg_class c ON c.oid = r.relid
-     WHERE cardinality(f.steps) > 0
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    RETURN QUERY
+        SELECT c.oid FROM ff_internal.fit f
+          JOIN ff_internal.followed r USING (rel_id)
+          JOIN pg_class c ON c.oid = r.relid
+         WHERE cardinality(f.steps) > 0;
+END
 $$;
 
--- The rows of ff_curves.
-CREATE FUNCTION ff_internal.curves()
-RETURNS TABLE (relation regclass, fillfactor integer, rows integer, hot_pct real, size text, wal_bytes integer,
-               bar text)
-LANGUAGE sql STABLE ROWS 1000
-BEGIN ATOMIC
-    SELECT ff_internal.check_role('reader');
-    SELECT c.oid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct, pg_size_pretty(s.size_bytes + s.index_bytes),
-           s.wal_bytes_per_update::integer,
-           concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
-                  regexp_replace(replace(ltrim(s.bar, '#.'), 'advised, best', 'advised'),
-                                 'best, but saves ([0-9.]+ %).*', 'best: -\1'))
-      FROM ff_internal.fitted() c(oid)
-     CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s
-     ORDER BY c.oid::regclass::text, s.fillfactor DESC;
-END;
-
-CREATE VIEW @extschema@.ff_curves AS SELECT * FROM ff_internal.curves();
+CREATE VIEW @extschema@.ff_curves AS
+SELECT c.oid::regclass AS relation, s.fillfactor, s.rows_per_page AS rows, s.hot_pct,
+       pg_size_pretty(s.size_bytes + s.index_bytes) AS size, s.wal_bytes_per_update::integer AS wal_bytes,
+       concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
+              regexp_replace(replace(ltrim(s.bar, '#.'), 'advised, best', 'advised'),
+                             'best, but saves ([0-9.]+ %).*', 'best: -\1')) AS bar
+  -- a condition on the table reaches the function, so that other tables cost nothing
+  FROM ff_internal.fitted() c(oid)
+ CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s
+ ORDER BY c.oid::regclass::text, s.fillfactor DESC;
 COMMENT ON VIEW @extschema@.ff_curves IS
 'ff_curve() of all tables that the model was asked for, under 100 characters wide. size: table and indexes. wal_bytes: '
 'of an update. bar: a picture of hot_pct, and marks; "best: -26 %": the step that costs least, and how much less.';
+COMMENT ON COLUMN @extschema@.ff_curves.rows IS 'on a page that inserts fill';
+COMMENT ON COLUMN @extschema@.ff_curves.hot_pct IS 'HOT share over a window like the observed one, percent';
+COMMENT ON COLUMN @extschema@.ff_curves.size IS 'table and indexes after fillfactor_advisor.payback_time';
+COMMENT ON COLUMN @extschema@.ff_curves.wal_bytes IS 'WAL of an update, bytes';
+COMMENT ON COLUMN @extschema@.ff_curves.bar IS 'a picture of hot_pct, and marks';

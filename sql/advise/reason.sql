@@ -42,7 +42,7 @@ CREATE FUNCTION ff_internal.statements_hint() RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
                 'the statements seen explain too few of the updates'
-                || CASE WHEN ff_internal.server_setting('pg_stat_statements.track') = 'top'
+                || CASE WHEN ff_internal.server_setting('pg_stat_statements.track') <> 'all'
                         THEN '; those inside functions are seen with pg_stat_statements.track = all' ELSE '' END);
 
 -- What changes indexed columns where the statements seen explain clearly less than what was not HOT; NULL: they do
@@ -275,7 +275,7 @@ BEGIN
         WHEN best.needs_rewrite AND c.rewrite_gain > sqrt(now.cost / best.cost)
         THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor)
         WHEN d.step <> now.fillfactor
-        THEN format('that is not clearly more than %s, which was considered before', d.step)
+        THEN format('that is not clearly more than %s, which is nearer to today''s', d.step)
         ELSE 'that is not sure: it does not follow from all that explains what was seen' END;
 END
 $$;

@@ -169,8 +169,8 @@ AS $$
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
            WHEN b.still
-           THEN format('%s is set, but has the same value in all rows: it keeps no update from being HOT, another '
-                       'index does', n.columns)
+           THEN format('%s is set, but had the same value in all rows that ANALYZE saw last: then it keeps no update '
+                       'from being HOT, another index does', n.columns)
            WHEN NOT b.seen
            THEN concat('updates were not HOT', CASE WHEN b.room_known THEN ' although they stayed in their page' END,
                        '; which index it was is not known without the statements that set its columns',
@@ -191,7 +191,8 @@ AS $$
                      THEN '; they left their page as well: to be HOT they would need room in it, too' END,
                 CASE WHEN NOT b.room_known THEN ' (at most: how many lacked room is not known)' END) END,
            CASE
-           WHEN b.summarizing OR b.still THEN 'nothing to do here'
+           WHEN b.still THEN 'nothing to do here while that is so'
+           WHEN b.summarizing THEN 'nothing to do here'
            WHEN b.needed IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', b.needed, n.columns)
            WHEN NOT i.indisvalid
            THEN 'invalid, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work now'
@@ -296,6 +297,10 @@ CREATE VIEW @extschema@.ff_blocked AS SELECT * FROM ff_internal.blocked();
 COMMENT ON VIEW @extschema@.ff_blocked IS
 'The indexes of ff_blockers() at a glance: blocked: updates that each keeps from being HOT, NULL: unknown. what_to_do: '
 'the cure, and a statement only for an index that nothing needs.';
+COMMENT ON COLUMN @extschema@.ff_blocked.columns IS 'its columns set by the statements seen';
+COMMENT ON COLUMN @extschema@.ff_blocked.blocked IS 'updates a second or a day that it keeps from being HOT';
+COMMENT ON COLUMN @extschema@.ff_blocked.scans IS 'of the index, on this server';
+COMMENT ON COLUMN @extschema@.ff_blocked.what_to_do IS 'the cure';
 
 CREATE FUNCTION @extschema@.ff_horizon()
 RETURNS TABLE (

@@ -199,3 +199,8 @@ COMMENT ON VIEW @extschema@.ff_verified IS
 'collection that saw the change first. change: of fillfactor (two numbers), other options, indexes, a rewrite (new '
 'file) or a setting. result: a line for each measure that counts, before -> after; then what the advice predicted, and '
 'the statements that undo a change that hurt. uncertain: the 95 % interval of the difference includes zero.';
+COMMENT ON COLUMN @extschema@.ff_verified.relation IS 'NULL for a setting';
+COMMENT ON COLUMN @extschema@.ff_verified.changed IS 'month, day and time of the collection that saw it first';
+COMMENT ON COLUMN @extschema@.ff_verified.change IS 'of fillfactor (two numbers), an option, indexes, a file, a setting';
+COMMENT ON COLUMN @extschema@.ff_verified.verdict IS 'helped, no difference, hurt, too early';
+COMMENT ON COLUMN @extschema@.ff_verified.result IS 'what the verdict rests on, a line each';

@@ -33,6 +33,21 @@ SELECT throws_ok($$ SELECT ff_dismiss('batch', 'x', NULL) $$, '22023', 'invalid 
 SELECT throws_ok($$ SELECT ff_dismiss('batch', NULL) $$, '42704', 'the advice for public.batch is not dismissed',
     'nothing to take back');
 
+-- advice without a prediction, as for a table that is only inserted into
+SAVEPOINT raised;
+SELECT rel_id AS raised FROM ff_internal.relation WHERE relname = 'insert70' \gset
+SELECT ff_internal.collect_fit(:raised);
+SELECT is(advised_fillfactor > 70, true, 'a raise is advised, and monitoring knows') FROM ff_metrics
+ WHERE relation = 'public.insert70';
+SELECT is(ff_dismiss('insert70', 'as it was made'), 'advice for public.insert70 is dismissed', 'it is dismissed');
+SELECT is(advised_fillfactor, NULL, 'then monitoring counts no change') FROM ff_metrics
+ WHERE relation = 'public.insert70';
+SELECT ff_internal.collect_fit(:raised);
+SELECT ff_internal.collect_fit(:raised);
+SELECT is(count(*), 1::bigint, 'and it stays dismissed with later collections') FROM ff_internal.dismissal
+ WHERE rel_id = :raised;
+ROLLBACK TO raised;
+
 -- dismissed
 SAVEPOINT dismissed;
 SELECT is(action, 'lower', 'a change is advised') FROM ff_advise('batch');

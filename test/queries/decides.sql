@@ -55,7 +55,7 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
               replace(regexp_replace(a.reason, '\nRewriting it takes [^.]*[.]|\nConfidence .*$', '', 'g'), E'\n', ' '))
   FROM (VALUES (1, 'few',
                 'Are there enough updates to judge from (`fillfactor_advisor.min_updates`)? If not, it waits for '
-                'more. If there are none in a full day, it keeps the fillfactor.'),
+                'more. If nothing was written at all, it keeps the fillfactor.'),
                (2, 'insertonly',
                 'The same if rows are only inserted. A fillfactor below 100, whose reserve nothing uses, is then '
                 'raised.'),
