@@ -38,10 +38,10 @@ SAVEPOINT raised;
 SELECT rel_id AS raised FROM ff_internal.relation WHERE relname = 'insert70' \gset
 SELECT ff_internal.collect_fit(:raised);
 SELECT is(advised_fillfactor > 70, true, 'a raise is advised, and monitoring knows') FROM ff_metrics
- WHERE relation = 'public.insert70';
+ WHERE relname = 'insert70';
 SELECT is(ff_dismiss('insert70', 'as it was made'), 'advice for public.insert70 is dismissed', 'it is dismissed');
 SELECT is(advised_fillfactor, NULL, 'then monitoring counts no change') FROM ff_metrics
- WHERE relation = 'public.insert70';
+ WHERE relname = 'insert70';
 SELECT ff_internal.collect_fit(:raised);
 SELECT ff_internal.collect_fit(:raised);
 SELECT is(count(*), 1::bigint, 'and it stays dismissed with later collections') FROM ff_internal.dismissal
