@@ -25,6 +25,9 @@ sub start
 	$mirror->start;
 	plan skip_all => 'this server came without dblink'
 	  if $mirror->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'dblink')) eq '0';
+	# which the statement that reads a source needs there
+	plan skip_all => 'this server was built without libxml'
+	  if $mirror->psql('postgres', q(SELECT xml '<a/>')) != 0;
 	$source = PostgreSQL::Test::Cluster->new('source');
 	$source->init(allows_streaming => 1);
 	$source->append_conf('postgresql.conf',

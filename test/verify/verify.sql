@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(109);
+SELECT plan(108);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -417,6 +417,16 @@ SELECT matches((SELECT verdict || ': ' || note FROM told('slower')),
         '1\.000 -> 2\.000 ms [(][+]100 %[)]; weighed together, '
     'cost \+39\.3 %',
     'gains and losses are weighed together');
+-- as wide as a terminal: short lines, the undo on a line of its own
+SELECT is((SELECT (relation, change, verdict, result)::text FROM ff_verified WHERE relation = 'slower'::regclass),
+	('slower'::regclass, '100 -> 50', 'hurt', E'HOT share 50.0 -> 55.0 %;\nWAL per update 1000 -> 950 bytes (-5 %);\n'
+	'but statement time 1.000 -> 2.000 ms (+100 %);\nweighed together, cost +39.3 %;\nnot rewritten since;\n'
+	'its old pages are as full as before\nundo: ALTER TABLE public.slower RESET (fillfactor);')::text,
+	'ff_verified: a line for each measure, and the undo');
+SELECT cmp_ok((SELECT max(length(l)) FROM ff_verified, string_to_table(result, E'\n') l WHERE l !~ '^undo: '), '<=', 46,
+	'ff_verified: lines are short');
+SELECT is((SELECT count(*) FROM ff_verified), (SELECT count(*) FROM ff_verify() WHERE measure = 'overall'),
+	'ff_verified: a row for each change');
 
 -- weights set by the user: a measure with weight 0 is no loss
 SET LOCAL fillfactor_advisor.time_weight = 0;
