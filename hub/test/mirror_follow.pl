@@ -174,6 +174,7 @@ collect();
 cmp_ok(value($epoch), '>=', $epochs + 2, 'a crash is a new epoch');
 
 # another database behind the same name
+$rel_id = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname ~ '^orders' AND closed_at IS NULL));
 $source->safe_psql('postgres', 'ALTER DATABASE shop RENAME TO old');
 $source->safe_psql('postgres', 'CREATE DATABASE shop TEMPLATE old');
 collect();

@@ -201,6 +201,6 @@ COMMENT ON VIEW @extschema@.ff_verified IS
 'the statements that undo a change that hurt. uncertain: the 95 % interval of the difference includes zero.';
 COMMENT ON COLUMN @extschema@.ff_verified.relation IS 'NULL for a setting';
 COMMENT ON COLUMN @extschema@.ff_verified.changed IS 'month, day and time of the collection that saw it first';
-COMMENT ON COLUMN @extschema@.ff_verified.change IS 'of fillfactor (two numbers), an option, indexes, a file, a setting';
+COMMENT ON COLUMN @extschema@.ff_verified.change IS 'fillfactor (two numbers), option, index, file, setting';
 COMMENT ON COLUMN @extschema@.ff_verified.verdict IS 'helped, no difference, hurt, too early';
 COMMENT ON COLUMN @extschema@.ff_verified.result IS 'what the verdict rests on, a line each';
