@@ -19,6 +19,7 @@ CREATE FUNCTION ff_internal.percent(value double precision) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN trim_scale(round(value::numeric, 1)) || ' %';
 
+-- A time as it is shown, to the minute.
 CREATE FUNCTION ff_internal.minute(at timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN to_char(at, 'YYYY-MM-DD HH24:MI');

@@ -23,7 +23,8 @@ BEGIN
                        f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
                        (i.counted).inserted + (i.counted).updated + (i.counted).deleted <> 0 AS changed,
                        w.epoch_id <> epoch AS new_epoch,
-                       -- a reset clears the later times: one from before the last collection proves that there was none
+                       -- reset_at is exact where it is known; else a reset clears these times, so one from before the
+                       -- last collection proves that there was none
                        one_reset AND coalesce(coalesce(n.reset_at, least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
                            pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid)))

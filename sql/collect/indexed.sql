@@ -72,6 +72,10 @@ CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURN
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
+    -- NULL || '{}' would be '{}': no column, instead of unknown ones
+    IF columns IS NULL THEN
+        RETURN NULL;
+    END IF;
     columns := columns || coalesce(
         (SELECT array_agg(c.name)
            FROM ff_internal.update_triggers(relation) t
@@ -80,7 +84,7 @@ BEGIN
              OR EXISTS (SELECT FROM pg_attribute a
                          WHERE a.attrelid = relation AND a.attnum = ANY (t.fired_by) AND a.attname = ANY (columns))),
         '{}');
-    RETURN CASE WHEN columns IS NOT NULL THEN ARRAY(
+    RETURN ARRAY(
     SELECT DISTINCT c.name
       FROM (SELECT unnest(columns) AS name
             UNION ALL
@@ -94,7 +98,7 @@ BEGIN
                                       AND d.objsubid = g.attnum)
               JOIN pg_attribute b ON b.attrelid = g.attrelid AND b.attnum = d.refobjsubid
              WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c
-     ORDER BY c.name) END;
+     ORDER BY c.name);
 END
 $$;
 

@@ -181,7 +181,7 @@ all_databases: a job for each database of the server, which collects if the exte
 '(*/N) means different minutes for different databases. '
 'One more job adds new databases and removes the jobs of dropped ones.
 A job that is left after DROP EXTENSION fails and says how to remove it. If pg_cron runs from another database: a '
-'warning, and the statements to run there.
+'warning, and the statements to run there; such a job, left behind, says only that schema ff_internal is gone.
 Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 there is no pg_cron; the hint has the '
 'line for a crontab.';
 

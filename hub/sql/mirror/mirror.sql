@@ -58,8 +58,7 @@ BEGIN
     -- a collection asks the source of a mirror
     INSERT INTO ff_internal.observed (kind, id, said) VALUES ('server', 0, jsonb_build_object('server', server))
     ON CONFLICT (kind, id) DO UPDATE SET said = observed.said || EXCLUDED.said;
-    EXECUTE format('CALL %s.ff_collect()', (SELECT e.extnamespace::regnamespace FROM pg_extension e
-                                             WHERE e.extname = 'fillfactor_advisor'));
+    CALL ff_internal.collect();
     RETURN QUERY SELECT * FROM ff_hub.mirror_words();
 END
 $$;
@@ -81,8 +80,7 @@ BEGIN
     PERFORM ff_hub.check_mirror(NULL);
     INSERT INTO ff_hub.mirror (server) VALUES (NULL) ON CONFLICT DO NOTHING;
     PERFORM ff_hub.take(observation, NULL);
-    EXECUTE format('CALL %s.ff_collect()', (SELECT e.extnamespace::regnamespace FROM pg_extension e
-                                             WHERE e.extname = 'fillfactor_advisor'));
+    CALL ff_internal.collect();
     RETURN QUERY SELECT * FROM ff_hub.mirror_words();
 END
 $$;
