@@ -68,7 +68,7 @@ BEGIN ATOMIC
     WITH known AS (
         SELECT e.relation, e.indexes, x.*, r.rate, s.scans, f.since, n.needed, w.watched,
                -- of what was kept from HOT, what statements explain
-               CASE WHEN x.seen THEN coalesce(least(1, e.indexed_share / e.kept_share), 1) ELSE 1 END AS explained,
+               CASE WHEN x.seen THEN coalesce(least(1, e.indexed_share / nullif(e.kept_share, 0)), 1) ELSE 1 END AS explained,
                n.needed IS NULL AND NOT x.summarizing AND NOT x.still
                AND (NOT i.indisvalid OR s.scans = 0 AND w.watched) AS free
           FROM ff_internal.updates_per_s(e) r(rate)
