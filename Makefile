@@ -80,7 +80,6 @@ SQL_PIECES = \
 	sql/verify/windows.sql \
 	sql/verify/measures.sql \
 	sql/verify/verdict.sql \
-	sql/verify/prediction.sql \
 	sql/verify/rehearsal.sql \
 	sql/verify/settings.sql \
 	sql/report/history.sql \

@@ -34,16 +34,48 @@ RETURN format('DO %L', format(
            format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job '
                   'WHERE jobname = %L AND database = %L;', job_name, current_database()), extension, action));
 
--- Error if pg_cron is absent, with a crontab line that calls the public procedure of action.
+-- A cron schedule moved by so many minutes, but by less than the time between two runs within an hour; as it is if it
+-- runs every minute, or has no minutes.
+CREATE FUNCTION ff_internal.spread(schedule text, n bigint) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    WITH runs AS (
+        SELECT DISTINCT m, substring(s, ' .*') AS rest
+          FROM (SELECT CASE lower(schedule) WHEN '@hourly' THEN '0 * * * *' WHEN '@daily' THEN '0 0 * * *'
+                       ELSE schedule END) given(s)
+         CROSS JOIN string_to_table(substring(s, '^([-*/,\d]+)( +\S+){4}$'), ',') part
+         CROSS JOIN regexp_match(part, '^(?:[*]|(\d{1,2})(?:-(\d{1,2}))?)(?:/(\d{1,2}))?$') f
+         CROSS JOIN generate_series(coalesce(f[1], '0')::integer, coalesce(f[2], f[1], '59')::integer,
+                                    coalesce(f[3], '1')::integer) m
+    ), shortest AS (
+        SELECT min(r.gap) AS gap
+          FROM (SELECT lead(o.m, 1, o.m + 60) OVER (ORDER BY o.m) - o.m AS gap
+                  FROM (SELECT m FROM runs UNION ALL SELECT min(m) + 60 FROM runs) o) r
+    )
+    SELECT CASE WHEN n % min(l.gap) > 0
+                THEN CASE WHEN count(*) > 1 AND count(*) * min(l.gap) = 60 THEN format('%s-59/%s', min(t), min(l.gap))
+                          ELSE string_agg(t::text, ',' ORDER BY t) END || min(r.rest)
+                ELSE schedule END
+      FROM runs r CROSS JOIN shortest l CROSS JOIN LATERAL (SELECT (r.m + n % l.gap) % 60) x(t));
+
+-- Error if the schedule is none that pg_cron takes, or pg_cron is absent, with a crontab line that calls the public
+-- procedure of action.
 CREATE FUNCTION ff_internal.check_cron(schedule text, action text, extension text DEFAULT 'fillfactor_advisor')
 RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
+DECLARE
+    fields CONSTANT text := (
+        SELECT string_agg(replace('I(,I)*', 'I', replace('(N|([*]|N-N)(/[1-9]\d?)?)', 'N', n)), ' +')
+          FROM unnest('{[0-5]?\\d,([01]?\\d|2[0-3]),(0?[1-9]|[12]\\d|3[01]|[$]),
+                        (0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec),
+                        ([0-7]|sun|mon|tue|wed|thu|fri|sat)}'::text[]) n);
 BEGIN
     IF schedule IS NULL THEN
         PERFORM ff_internal.refuse('22004', 'schedule must not be null', NULL,
                                    'To stop collecting, use ff_unschedule().');
-    ELSIF schedule !~* '^([1-5]?[0-9] seconds?|@[a-z]+|([-0-9*/,a-z]+ +){4}[-0-9*/,a-z$]+)$' THEN
+    ELSIF schedule !~* concat('^(([1-9]|[1-5]\d) seconds?|@(hourly|daily|midnight|weekly|monthly|yearly|annually)|',
+                              fields, ')$') THEN
         PERFORM ff_internal.refuse('22023', format('not a schedule: %s', schedule), NULL,
                                    'For example */5 * * * *, or, with pg_cron 1.5, 30 seconds.');
     ELSIF (ff_internal.cron()).state = 'absent' THEN
@@ -51,7 +83,7 @@ BEGIN
             'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '
             'cron.database_name names. Without pg_cron, a line in the crontab does the same: %s', (
             -- in a crontab % is a line end, and a real one cannot be written
-            SELECT CASE WHEN concat(schedule, current_database(), n.nspname) ~ '[[:cntrl:]]'
+            SELECT CASE WHEN concat(current_database(), n.nspname) ~ '[[:cntrl:]]' OR schedule ~* 'second'
                         THEN 'call psql on this database'
                         ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
                        ff_internal.shell_quoted(current_database()),
@@ -77,7 +109,8 @@ BEGIN
     PERFORM ff_internal.check_cron(schedule, action, extension);
     IF here.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
-            USING HINT = 'Run the returned statement there.';
+            USING HINT = format('Run the returned statement there. To remove the job again: SELECT cron.unschedule(%L);',
+                                job_name);
         RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', job_name, schedule, action,
                       current_database());
     END IF;
@@ -109,23 +142,17 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- All databases of the server
--- ---------------------------------------------------------------------------
--- A job for each database that accepts connections. It collects if the extension is there: that is unknown here. With
--- a schedule of every N minutes, the jobs begin in different ones.
+-- A job for each database that accepts connections, spread over minutes. It collects if the extension is there: that
+-- is unknown here.
 CREATE FUNCTION ff_internal.database_jobs(schedule text)
 RETURNS TABLE (job_name text, own_schedule text, command text, database text)
 LANGUAGE sql STABLE ROWS 10
 AS $$
-    SELECT ff_internal.job_name(d.datname),
-           CASE WHEN d.n % e.minutes > 0
-                THEN format('%s-59%s', d.n % e.minutes, ltrim(schedule, '*')) ELSE schedule END,
+    SELECT ff_internal.job_name(d.datname), ff_internal.spread(schedule, row_number() OVER (ORDER BY d.oid) - 1),
            'DO ''BEGIN IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) '
            '''''fillfactor_advisor'''') THEN CALL ff_internal.collect(); END IF; END''', d.datname::text
-      FROM (SELECT nullif(substring(schedule FROM '^[*]/(\d{1,2}) ')::integer, 0)) e(minutes),
-           (SELECT o.datname, row_number() OVER (ORDER BY o.oid) - 1 AS n FROM pg_database o
-             WHERE o.datallowconn AND NOT o.datistemplate AND has_database_privilege(o.oid, 'CONNECT')) d
+      FROM pg_database d
+     WHERE d.datallowconn AND NOT d.datistemplate AND has_database_privilege(d.oid, 'CONNECT')
 $$;
 
 -- Creates, updates and removes jobs so that each database has its job; returns their number. Called by
@@ -177,11 +204,12 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text, boolean) IS
 'Schedules CALL ff_collect() as a pg_cron job of the calling role; another call changes the schedule.
 schedule: in cron syntax; pg_cron 1.5 also takes ''30 seconds''.
-all_databases: a job for each database of the server, which collects if the extension is there; every N minutes '
-'(*/N) means different minutes for different databases. '
-'One more job adds new databases and removes the jobs of dropped ones.
-A job that is left after DROP EXTENSION fails and says how to remove it. If pg_cron runs from another database: a '
-'warning, and the statements to run there; such a job, left behind, says only that schema ff_internal is gone.
+all_databases: a job for each database of the server, which collects if the extension is there; another job adds new '
+'databases and removes dropped ones. The jobs begin in different minutes, unless they run every minute or every few '
+'seconds.
+If pg_cron runs from another database: a warning, and the statements to run there.
+DROP EXTENSION leaves the job, which then fails and says how to remove it; run from another database, it says only '
+'that schema ff_internal does not exist: SELECT cron.unschedule(''fillfactor_advisor DATABASE'') removes it there.
 Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 there is no pg_cron; the hint has the '
 'line for a crontab.';
 

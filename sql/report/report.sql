@@ -175,7 +175,7 @@ RETURN (
                                      max(v.undo)) AS why,
                            max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
                            max(ARRAY[nullif(v.before, 0), v.after]) FILTER (WHERE v.measure = 'WAL per update') AS wal
-                      FROM ff_internal.verified() v WHERE v.change <> ''
+                      FROM @extschema@.ff_verify() v WHERE v.change <> ''
                      GROUP BY 1, 2, 3 ORDER BY 3 DESC, 1, 2 LIMIT 100) o
               LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
              ORDER BY o.changed_at DESC, o.relation, o.change) r);
@@ -198,7 +198,7 @@ LANGUAGE sql STABLE
 RETURN coalesce((
     SELECT ff_internal.html_table('Newest first, at most eight lines; ff_changes() has all.', json_agg(r))
       FROM (SELECT ff_internal.minute(n.at) AS at, n.relation AS "table", n.what, n.details
-              FROM ff_internal.news('7 days') n LIMIT 8) r), E'<p>Nothing is new.</p>\n');
+              FROM @extschema@.ff_changes() n LIMIT 8) r), E'<p>Nothing is new.</p>\n');
 
 -- Advice that somebody declined.
 CREATE FUNCTION ff_internal.report_dismissed() RETURNS text

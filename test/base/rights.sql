@@ -186,7 +186,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
 		is_shared,is_skip,job_command,job_name,note,note_fit,
 		inserted_width,observed_sample,observed_texts,pool_bins,pool_lengths,pool_samples,pooled,prune,
-		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,sum_statements,table_differences,
+		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
 	('{
@@ -303,7 +303,7 @@ SELECT set_eq($$
 		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,
 		other_options,own_horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,
 		resolve,shell_quoted,tracked_settings,cron,job_command,ff_schedule,ff_unschedule,job_name,check_cron,
-		schedule_job,unschedule_jobs,database_jobs,schedule_databases,store,hang_up,answer,send,mine,limits,leave,
+		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,type_here,columns_of,table_statements,column_statements,option_statements,
 		index_statements,detach_statement,attach_statements,attempt,is_mirrored,change_table,set_aside,
 		check_observation,settings_said,server_said,digests_said,take,observation,ask}'::text[],

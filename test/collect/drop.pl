@@ -185,6 +185,19 @@ is(end($dropper), '', 'what took the lock of a drop is rolled back');
 is(end($collector), '', 'lets the collection go on');
 is(collection('sampled', 'slow'), 10, 'to its end');
 
+# What holds back pruning: neither a collection nor a read of a hub
+my $closed = hold($node, 'slow', 1);
+($collector, my $gate) = collection_held();
+my @waiting = map { begin('slow', "SET application_name = $_; SELECT pg_advisory_lock_shared(1)") }
+  qw(fillfactor_advisor other);
+my $active = q(FROM pg_stat_activity a WHERE a.datname = 'slow' AND a.wait_event = 'advisory'
+	AND a.backend_xmin IS NOT NULL);
+wait_until("SELECT count(*) = 3 $active", 'slow');
+is(value(q(SELECT string_agg(application, ', ') FROM ff_horizon()), 'slow'), 'other',
+	'what holds back pruning is neither a collection nor a read of a hub');
+$_->release foreach $gate, $closed;
+end($_) foreach $collector, @waiting;
+
 # Not ended for long: the collection ends, and does not wait
 my $held = hold($node, 'slow', 1);
 ($collector, $dropper) = collection_met_by([ 'slow',

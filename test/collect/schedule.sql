@@ -7,16 +7,34 @@ DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA "F f; %I";
 CREATE EXTENSION fillfactor_advisor_hub SCHEMA "F f; %I" CASCADE;
 SET search_path = "F f; %I", public;
-SELECT plan(37);
+SELECT plan(40);
 
 SELECT CASE WHEN current_setting('cron.database_name', true) = current_database() THEN 'here'
             WHEN current_setting('cron.database_name', true) IS NULL THEN 'absent'
             ELSE 'elsewhere' END AS cron \gset
 SELECT :'cron' = 'here' AS here, :'cron' = 'elsewhere' AS elsewhere, :'cron' = 'absent' AS absent \gset
 
+CREATE FUNCTION pg_temp.code(command text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE command;
+    RETURN '00000';
+EXCEPTION WHEN OTHERS THEN
+    RETURN SQLSTATE;
+END $$;
 SELECT throws_ok($$SELECT ff_schedule(NULL)$$, '22004', NULL, 'a NULL schedule is refused');
 SELECT throws_ok($$SELECT ff_schedule('bla')$$, '22023', 'not a schedule: bla',
 	'a wrong schedule is refused, wherever pg_cron is');
+SELECT is_empty($$SELECT s FROM unnest('{60 * * * *,*/0 * * * *,* 24 * * *,* * 0 * *,* * * 13 *,* * * * 8,5/10 * * * *,
+	1-x * * * *,* * * *,* * * foo *,0 seconds,60 seconds,@never}'::text[]) s
+	WHERE pg_temp.code(format('SELECT ff_schedule(%L)', s)) <> '22023'$$, 'so are numbers out of range');
+SELECT is_empty($$SELECT s FROM unnest('{*/7 * * * *,5 4 * * sun,0 0 $ * *,59 seconds,@daily,
+	"0-30/10,45 1 1 jan-feb 7"}'::text[]) s
+	WHERE pg_temp.code(format('SELECT ff_schedule(%L)', s)) = '22023'$$, 'what pg_cron takes is not');
+SELECT is(ARRAY(SELECT ff_internal.spread(s, n) FROM (VALUES ('*/5 * * * *', 0), ('*/5 * * * *', 7),
+		('7 * * * *', 55), ('58 3 * * 1-5', 4), ('0,30 * * * *', 1), ('10-20/5 2 * * *', 6), ('@hourly', 9),
+		('* * * * *', 3), ('30 seconds', 3), ('@reboot', 3)) v(s, n)),
+	'{*/5 * * * *,2-59/5 * * * *,2 * * * *,2 3 * * 1-5,1-59/30 * * * *,"11,16,21 2 * * *",9 * * * *,* * * * *,
+	30 seconds,@reboot}'::text[], 'schedules are spread over minutes as far as they can be');
 
 \if :here
 CREATE EXTENSION IF NOT EXISTS pg_cron;
