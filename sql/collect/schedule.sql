@@ -16,26 +16,7 @@ BEGIN ATOMIC
       FROM (SELECT) one LEFT JOIN pg_settings s ON s.name = 'cron.database_name';
 END;
 
--- The command of a pg_cron job: a DO block that runs action (PL/pgSQL). A job remains after DROP EXTENSION; it then
--- fails with error 42704 and says how to remove it.
-CREATE FUNCTION ff_internal.job_command(
-    job_name text, action text DEFAULT 'CALL ff_internal.collect()', extension text DEFAULT 'fillfactor_advisor')
-RETURNS text
-LANGUAGE sql STABLE
-RETURN format('DO %L', format(
-           'BEGIN '
-           'IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension '
-           'WHERE extname OPERATOR(pg_catalog.=) %2$L) THEN '
-           'RAISE ''extension %2$s is gone from this database, its job is left'' '
-           'USING ERRCODE = ''undefined_object'', HINT = %1$L; '
-           'END IF; '
-           '%3$s; '
-           'END',
-           format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job '
-                  'WHERE jobname = %L AND database = %L;', job_name, current_database()), extension, action));
-
--- A cron schedule moved by so many minutes, but by less than the time between two runs within an hour; as it is if it
--- runs every minute, or has no minutes.
+-- A schedule moved by n minutes, modulo the shortest time between two of its minutes; as it is if it has none.
 CREATE FUNCTION ff_internal.spread(schedule text, n bigint) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -96,22 +77,22 @@ END
 $$;
 
 -- Creates a job for this database, which undo removes. If pg_cron runs from another one: warns and returns the
--- statement to run there.
+-- statement to run there. A comment in the command says how to remove a job that DROP EXTENSION left, which then fails.
 CREATE FUNCTION ff_internal.schedule_job(
     job_name text, schedule text, action text, undo text, extension text DEFAULT 'fillfactor_advisor')
 RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    command CONSTANT text := ff_internal.job_command(job_name, action, extension);
+    command CONSTANT text := format('%s -- left without the extension? SELECT cron.unschedule(%s);', action,
+                                    ff_internal.quoted_text(job_name));
     here    CONSTANT record := ff_internal.cron();
 BEGIN
     PERFORM ff_internal.check_cron(schedule, action, extension);
     IF here.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
-            USING HINT = format('Run the returned statement there. To remove the job again: SELECT cron.unschedule(%L);',
-                                job_name);
-        RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', job_name, schedule, action,
+            USING HINT = 'Run the returned statement there.';
+        RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', job_name, schedule, command,
                       current_database());
     END IF;
     -- otherwise the job would fail each time
@@ -127,23 +108,22 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     here    CONSTANT record := ff_internal.cron();
-    removed bigint := 0;
+    removed bigint;
 BEGIN
     IF here.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is removed yet: pg_cron runs from database "%"', here.cron_database
             USING HINT = 'Run the returned statement there.';
         RETURN format('SELECT cron.unschedule(jobid) FROM cron.job WHERE %s;', condition);
-    ELSIF here.state = 'here' THEN
-        EXECUTE 'SELECT count(cron.unschedule(j.jobid)) FROM (SELECT jobid FROM cron.job WHERE ' || condition || ') j'
-           INTO removed;
+    ELSIF here.state = 'absent' THEN
+        RETURN '0 jobs removed: pg_cron is not in this database';
     END IF;
-    RETURN ff_internal.counted(removed, 'job') || ' removed'
-           || CASE here.state WHEN 'here' THEN '' ELSE ': pg_cron is not in this database' END;
+    EXECUTE 'SELECT count(cron.unschedule(j.jobid)) FROM (SELECT jobid FROM cron.job WHERE ' || condition || ') j'
+       INTO removed;
+    RETURN ff_internal.counted(removed, 'job') || ' removed';
 END
 $$;
 
--- A job for each database that accepts connections, spread over minutes. It collects if the extension is there: that
--- is unknown here.
+-- A job for each database that accepts connections, spread over minutes. It finds out whether the extension is there.
 CREATE FUNCTION ff_internal.database_jobs(schedule text)
 RETURNS TABLE (job_name text, own_schedule text, command text, database text)
 LANGUAGE sql STABLE ROWS 10
@@ -166,11 +146,10 @@ BEGIN
               WHERE j.username = current_user AND j.jobname = ff_internal.job_name(j.database::name)
                 AND j.database NOT IN (SELECT n.database FROM ff_internal.database_jobs($1) n)) o;
     PERFORM cron.schedule_in_database(n.job_name, n.own_schedule, n.command, n.database, NULL::text, true)
-       FROM (SELECT * FROM ff_internal.database_jobs($1) d
-              WHERE NOT EXISTS (SELECT FROM cron.job j
-                                 WHERE j.username = current_user AND j.active
-                                   AND (j.jobname, j.schedule, j.command, j.database)
-                                       = (d.job_name, d.own_schedule, d.command, d.database))) n;
+       FROM (SELECT * FROM ff_internal.database_jobs($1)
+             EXCEPT
+             SELECT j.jobname, j.schedule, j.command, j.database FROM cron.job j
+              WHERE j.username = current_user AND j.active) n;
     RETURN (SELECT count(*) FROM ff_internal.database_jobs($1));
 END
 $$;
@@ -191,7 +170,7 @@ BEGIN
     IF (ff_internal.cron()).state = 'here' THEN
         RETURN (ff_internal.counted(ff_internal.schedule_databases(schedule), 'database') || '; ')
                || ff_internal.schedule_job('fillfactor_advisor, all databases', schedule,
-                      format('PERFORM ff_internal.schedule_databases(%L)', schedule), 'ff_unschedule(true)');
+                      format('SELECT ff_internal.schedule_databases(%L)', schedule), 'ff_unschedule(true)');
     END IF;
     RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', (ff_internal.cron()).cron_database
         USING HINT = 'Run the returned statements there, and again for new databases; or create the extension there '
@@ -208,8 +187,8 @@ all_databases: a job for each database of the server, which collects if the exte
 'databases and removes dropped ones. The jobs begin in different minutes, unless they run every minute or every few '
 'seconds.
 If pg_cron runs from another database: a warning, and the statements to run there.
-DROP EXTENSION leaves the job, which then fails and says how to remove it; run from another database, it says only '
-'that schema ff_internal does not exist: SELECT cron.unschedule(''fillfactor_advisor DATABASE'') removes it there.
+DROP EXTENSION leaves the job, which fails from then on; a comment in its command, in cron.job and in the log, has the '
+'statement that removes it.
 Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 there is no pg_cron; the hint has the '
 'line for a crontab.';
 

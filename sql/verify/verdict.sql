@@ -1,8 +1,7 @@
 -- Stage verify: the verdict on a change.
 
--- Judges a change: its verdict and the reason (measure overall), then each measure with its own verdict. Gains and
--- losses are weighed as in the cost of a fillfactor. If both sides have hardly any updates, only the size per row is
--- judged.
+-- Judges a change: its verdict and the reason (measure overall), then each measure. Gains and losses are weighed as in
+-- the cost of a fillfactor. With hardly any updates on both sides, only the size per row is judged.
 CREATE FUNCTION ff_internal.judged(c ff_internal.changes) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -12,12 +11,12 @@ BEGIN ATOMIC
         SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
                ff_internal.setting('min_updates') AS updates
     ), w AS MATERIALIZED (
-        SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w
+        SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w ORDER BY (w.measure).place
     ), found AS (
-        SELECT string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'better') AS better,
-               string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'worse') AS worse,
-               string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'equal') AS equal,
-               string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'unclear') AS unclear,
+        SELECT string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'better') AS better,
+               string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'worse') AS worse,
+               string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'equal') AS equal,
+               string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'unclear') AS unclear,
                max(w.difference) FILTER (WHERE w.measure = 'bytes per row' AND w.weight > 0) AS size,
                sum(w.weight * ln(1 + w.difference / 100)) FILTER (WHERE w.weight > 0 AND w.difference > -100) AS cost,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
@@ -215,7 +214,8 @@ BEGIN ATOMIC
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
     ), came AS MATERIALIZED (
-        SELECT d.change_id, d.rel_id, (c.c).change, d.verdict AS had, nullif(j.verdict, 'too early') AS verdict, j.hot_pct
+        SELECT d.change_id, d.rel_id, (c.c).change, d.verdict AS had, nullif(j.verdict, 'too early') AS verdict,
+               j.hot_pct
           FROM due d
          -- OFFSET 0: search only this table's changes
          CROSS JOIN LATERAL (SELECT c FROM ff_internal.changes c
