@@ -38,7 +38,7 @@ OBJS = \
 SQL_PIECES = \
 	sql/base/head.sql \
 	sql/base/define.sql \
-	sql/base/setting.sql \
+	sql/base/common.sql \
 	sql/base/alter.sql \
 	sql/base/grant.sql \
 	sql/base/schema.sql \
@@ -50,11 +50,11 @@ SQL_PIECES = \
 	sql/collect/indexed.sql \
 	sql/collect/counters.sql \
 	sql/collect/types.sql \
-	sql/collect/changes.sql \
+	sql/collect/differences.sql \
 	sql/collect/collect.sql \
 	sql/collect/statements.sql \
 	sql/collect/horizon.sql \
-	sql/collect/settings.sql \
+	sql/collect/setting_history.sql \
 	sql/collect/exclude.sql \
 	sql/collect/schedule.sql \
 	sql/evidence/schema.sql \
@@ -80,7 +80,6 @@ SQL_PIECES = \
 	sql/verify/windows.sql \
 	sql/verify/measures.sql \
 	sql/verify/verdict.sql \
-	sql/verify/prediction.sql \
 	sql/verify/rehearsal.sql \
 	sql/verify/settings.sql \
 	sql/report/history.sql \

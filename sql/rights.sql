@@ -7,7 +7,7 @@ DECLARE
         counted_since, table_differences, close_tables, write_changes, write_differences, read_statements,
         observed_texts, observed_sample, inserted_width, close_statements, add_statement, is_shared,
         admit_statements, sum_statements,
-        write_statements, rows_kept, roll_up, prune, cron, check_collector, job_command, job_name, check_cron,
+        write_statements, rows_kept, roll_up, prune, cron, check_collector, job_name, check_cron, spread,
         schedule_job, unschedule_jobs, database_jobs, schedule_databases,
         fits_due, collect_fit, note, note_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, own_index_definitions, index_shape, other_options,

@@ -467,17 +467,18 @@ BEGIN
     -- 0: no model was asked, as for tables that are hardly updated
     wal := coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * 86400 * a.updates_per_s, 0);
     PERFORM ff_internal.note_fit(had, id, d, a.fillfactor, wal, ff_internal.wal_saved(wal::numeric, a.updates_per_s,
-                                                                extract(epoch FROM a.observed)::float8),
+                                                                extract(epoch FROM a.observed)::float8), a.observed,
                 CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END);
     IF d.action IN ('lower', 'raise')
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, d.recommended_fillfactor)
             OR last.made_at < ff_internal.observed_at() - interval '1 day' OR last.judged_at IS NOT NULL
             OR (abs(last.predicted_hot_pct - n.hot_pct) < new_prediction OR n.hot_pct IS NULL) IS NOT TRUE) THEN
         INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
-                                            predicted_hot_low, predicted_hot_high, wal_bytes_saved, size_bytes,
+                                            predicted_hot_low, predicted_hot_high, predicted_wal_pct, size_bytes,
                                             predicted_size_bytes)
         VALUES (id, ff_internal.observed_at(), a.fillfactor, d.recommended_fillfactor, n.hot_pct, n.hot_pct_low,
-                n.hot_pct_high, (f.choice).wal_bytes_now - n.wal_bytes_per_update, a.size_bytes, n.size_bytes);
+                n.hot_pct_high, 100 * n.wal_bytes_per_update / nullif((f.choice).wal_bytes_now, 0), a.size_bytes,
+                n.size_bytes);
     END IF;
     RETURN 1;
 END

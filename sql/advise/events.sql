@@ -1,7 +1,8 @@
 -- Stage advise: what became of advice, and which of it was dismissed.
 
 -- Writes a line of the history of a table's advice. Sends it to listeners of channel fillfactor_advisor if
--- fillfactor_advisor.notify_worth is set: verdicts that a change hurt, and advice that saves so much WAL a day.
+-- fillfactor_advisor.notify_worth is set: verdicts that a change hurt, and advice that saves so much WAL a day (NULL:
+-- unknown).
 CREATE FUNCTION ff_internal.note(id bigint, what text, details text, wal_bytes double precision DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -39,10 +40,11 @@ END
 $$;
 
 -- Writes what became of a table's advice since its last fit (NULL: none), and whether indexes block its updates.
--- wal_bytes: WAL a day that a change saves, dismissed or not; worth: the same in words; indexes: those that block.
+-- wal_bytes: WAL a day that a change saves, dismissed or not; worth: the same in words; watched: how long. What a day
+-- brings is known once an hour was watched: then advice is noted again. indexes: those that block.
 CREATE FUNCTION ff_internal.note_fit(
     last ff_internal.fit, id bigint, d ff_internal.decision, fillfactor integer, wal_bytes float8, worth text,
-    indexes text)
+    watched interval, indexes text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -62,9 +64,10 @@ BEGIN
                                      'the dismissal: the change saves three times as much WAL as then');
         END IF;
     END IF;
-    IF changes AND stood IS NOT TRUE THEN
+    IF changes AND (stood IS NOT TRUE OR watched >= '1 hour'
+                    AND watched - (ff_internal.observed_at() - last.made_at) < '1 hour') THEN
         PERFORM ff_internal.note(id, 'advised', format('fillfactor %s -> %s%s', fillfactor, d.step, ', ' || worth),
-                                 CASE WHEN NOT is_dismissed THEN wal_bytes END);
+                                 CASE WHEN NOT is_dismissed AND watched >= '1 hour' THEN wal_bytes END);
     ELSIF changes AND last.to_fillfactor <> d.step THEN
         PERFORM ff_internal.note(id, 'moved', format('to fillfactor %s instead of %s%s', d.step, last.to_fillfactor,
                                                      ', ' || worth));

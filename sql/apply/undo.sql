@@ -90,6 +90,16 @@ RETURN (
       JOIN pg_class t ON t.oid = r.relid AND t.relkind IN ('r', 'm')
      WHERE c.change_id = id);
 
+-- What advice predicted of a change of fillfactor that followed it.
+CREATE FUNCTION ff_internal.predicted(c ff_internal.change) RETURNS SETOF ff_internal.prediction
+LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT p.* FROM ff_internal.prediction p
+     WHERE p.rel_id = (c).rel_id AND p.made_at < (c).seen_at AND (c).kind = 'fillfactor'
+       AND (p.from_fillfactor, p.to_fillfactor) = ((c).old_fillfactor, (c).new_fillfactor)
+     ORDER BY p.made_at DESC LIMIT 1;
+END;
+
 -- The way back of the last change of each table's fillfactor, newest first: of those made as advised, or of the change
 -- of a table that was asked for (or of its partitions), whoever made it. Options that others changed since stay.
 CREATE FUNCTION ff_internal.plan_undo(target regclass) RETURNS SETOF jsonb
@@ -107,14 +117,11 @@ AS $$
                'reason', concat_ws(', ', format('%s -> %s, seen %s', u.old_fillfactor, u.new_fillfactor,
                                                ff_internal.minute(u.seen_at)),
                                    CASE WHEN u.made_at IS NULL THEN 'not advised' ELSE 'as advised' END, u.verdict))
-      FROM (SELECT DISTINCT ON (c.rel_id) c.*, r.relid, p.made_at, p.verdict, k.reloptions
+      FROM (SELECT DISTINCT ON (c.rel_id) c.*, r.relid, p.made_at, k.reloptions
               FROM ff_internal.change c
               JOIN ff_internal.followed r USING (rel_id)
               JOIN pg_class k ON k.oid = r.relid
-              LEFT JOIN LATERAL (SELECT p.made_at, p.verdict FROM ff_internal.prediction p
-                                  WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at
-                                    AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor)
-                                  ORDER BY p.made_at DESC LIMIT 1) p ON true
+              LEFT JOIN LATERAL ff_internal.predicted(c) p ON true
              WHERE c.kind = 'fillfactor' AND (target IS NULL OR r.relid IN (
                        SELECT target UNION ALL SELECT t.relid FROM pg_partition_tree(target) t))
              ORDER BY c.rel_id, c.seen_at DESC) u

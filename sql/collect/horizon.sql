@@ -52,7 +52,10 @@ AS $$
      WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
                 ELSE a.datname = current_database() AND a.pid <> pg_backend_pid()
                      AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
-                     AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v) END
+                     AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v)
+                     -- a read of a hub, or a collection: it has the lock of src/collect/lock.c
+                     AND NOT (a.state = 'active' AND (a.application_name = 'fillfactor_advisor' OR a.pid IN (
+                         SELECT l.pid FROM pg_locks l WHERE l.locktype = 'userlock' AND l.classid = 1717985636))) END
     UNION ALL
     SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
       FROM pg_prepared_xacts p WHERE p.database = current_database()

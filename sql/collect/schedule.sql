@@ -16,34 +16,47 @@ BEGIN ATOMIC
       FROM (SELECT) one LEFT JOIN pg_settings s ON s.name = 'cron.database_name';
 END;
 
--- The command of a pg_cron job: a DO block that runs action (PL/pgSQL). A job remains after DROP EXTENSION; it then
--- fails with error 42704 and says how to remove it.
-CREATE FUNCTION ff_internal.job_command(
-    job_name text, action text DEFAULT 'CALL ff_internal.collect()', extension text DEFAULT 'fillfactor_advisor')
-RETURNS text
-LANGUAGE sql STABLE
-RETURN format('DO %L', format(
-           'BEGIN '
-           'IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension '
-           'WHERE extname OPERATOR(pg_catalog.=) %2$L) THEN '
-           'RAISE ''extension %2$s is gone from this database, its job is left'' '
-           'USING ERRCODE = ''undefined_object'', HINT = %1$L; '
-           'END IF; '
-           '%3$s; '
-           'END',
-           format('Remove the job where pg_cron is: SELECT cron.unschedule(jobid) FROM cron.job '
-                  'WHERE jobname = %L AND database = %L;', job_name, current_database()), extension, action));
+-- A schedule moved by n minutes, modulo the shortest time between two of its minutes; as it is if it has none.
+CREATE FUNCTION ff_internal.spread(schedule text, n bigint) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    WITH runs AS (
+        SELECT DISTINCT m, substring(s, ' .*') AS rest
+          FROM (SELECT CASE lower(schedule) WHEN '@hourly' THEN '0 * * * *' WHEN '@daily' THEN '0 0 * * *'
+                       ELSE schedule END) given(s)
+         CROSS JOIN string_to_table(substring(s, '^([-*/,\d]+)( +\S+){4}$'), ',') part
+         CROSS JOIN regexp_match(part, '^(?:[*]|(\d{1,2})(?:-(\d{1,2}))?)(?:/(\d{1,2}))?$') f
+         CROSS JOIN generate_series(coalesce(f[1], '0')::integer, coalesce(f[2], f[1], '59')::integer,
+                                    coalesce(f[3], '1')::integer) m
+    ), shortest AS (
+        SELECT min(r.gap) AS gap
+          FROM (SELECT lead(o.m, 1, o.m + 60) OVER (ORDER BY o.m) - o.m AS gap
+                  FROM (SELECT m FROM runs UNION ALL SELECT min(m) + 60 FROM runs) o) r
+    )
+    SELECT CASE WHEN n % min(l.gap) > 0
+                THEN CASE WHEN count(*) > 1 AND count(*) * min(l.gap) = 60 THEN format('%s-59/%s', min(t), min(l.gap))
+                          ELSE string_agg(t::text, ',' ORDER BY t) END || min(r.rest)
+                ELSE schedule END
+      FROM runs r CROSS JOIN shortest l CROSS JOIN LATERAL (SELECT (r.m + n % l.gap) % 60) x(t));
 
--- Error if pg_cron is absent, with a crontab line that calls the public procedure of action.
+-- Error if the schedule is none that pg_cron takes, or pg_cron is absent, with a crontab line that calls the public
+-- procedure of action.
 CREATE FUNCTION ff_internal.check_cron(schedule text, action text, extension text DEFAULT 'fillfactor_advisor')
 RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
+DECLARE
+    fields CONSTANT text := (
+        SELECT string_agg(replace('I(,I)*', 'I', replace('(N|([*]|N-N)(/[1-9]\d?)?)', 'N', n)), ' +')
+          FROM unnest('{[0-5]?\\d,([01]?\\d|2[0-3]),(0?[1-9]|[12]\\d|3[01]|[$]),
+                        (0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec),
+                        ([0-7]|sun|mon|tue|wed|thu|fri|sat)}'::text[]) n);
 BEGIN
     IF schedule IS NULL THEN
         PERFORM ff_internal.refuse('22004', 'schedule must not be null', NULL,
                                    'To stop collecting, use ff_unschedule().');
-    ELSIF schedule !~* '^([1-5]?[0-9] seconds?|@[a-z]+|([-0-9*/,a-z]+ +){4}[-0-9*/,a-z$]+)$' THEN
+    ELSIF schedule !~* concat('^(([1-9]|[1-5]\d) seconds?|@(hourly|daily|midnight|weekly|monthly|yearly|annually)|',
+                              fields, ')$') THEN
         PERFORM ff_internal.refuse('22023', format('not a schedule: %s', schedule), NULL,
                                    'For example */5 * * * *, or, with pg_cron 1.5, 30 seconds.');
     ELSIF (ff_internal.cron()).state = 'absent' THEN
@@ -51,7 +64,7 @@ BEGIN
             'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '
             'cron.database_name names. Without pg_cron, a line in the crontab does the same: %s', (
             -- in a crontab % is a line end, and a real one cannot be written
-            SELECT CASE WHEN concat(schedule, current_database(), n.nspname) ~ '[[:cntrl:]]'
+            SELECT CASE WHEN concat(current_database(), n.nspname) ~ '[[:cntrl:]]' OR schedule ~* 'second'
                         THEN 'call psql on this database'
                         ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
                        ff_internal.shell_quoted(current_database()),
@@ -64,21 +77,22 @@ END
 $$;
 
 -- Creates a job for this database, which undo removes. If pg_cron runs from another one: warns and returns the
--- statement to run there.
+-- statement to run there. A comment in the command says how to remove a job that DROP EXTENSION left, which then fails.
 CREATE FUNCTION ff_internal.schedule_job(
     job_name text, schedule text, action text, undo text, extension text DEFAULT 'fillfactor_advisor')
 RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    command CONSTANT text := ff_internal.job_command(job_name, action, extension);
+    command CONSTANT text := format('%s -- left without the extension? SELECT cron.unschedule(%s);', action,
+                                    ff_internal.quoted_text(job_name));
     here    CONSTANT record := ff_internal.cron();
 BEGIN
     PERFORM ff_internal.check_cron(schedule, action, extension);
     IF here.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
             USING HINT = 'Run the returned statement there.';
-        RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', job_name, schedule, action,
+        RETURN format('SELECT cron.schedule_in_database(%L, %L, %L, %L);', job_name, schedule, command,
                       current_database());
     END IF;
     -- otherwise the job would fail each time
@@ -94,38 +108,31 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     here    CONSTANT record := ff_internal.cron();
-    removed bigint := 0;
+    removed bigint;
 BEGIN
     IF here.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is removed yet: pg_cron runs from database "%"', here.cron_database
             USING HINT = 'Run the returned statement there.';
         RETURN format('SELECT cron.unschedule(jobid) FROM cron.job WHERE %s;', condition);
-    ELSIF here.state = 'here' THEN
-        EXECUTE 'SELECT count(cron.unschedule(j.jobid)) FROM (SELECT jobid FROM cron.job WHERE ' || condition || ') j'
-           INTO removed;
+    ELSIF here.state = 'absent' THEN
+        RETURN '0 jobs removed: pg_cron is not in this database';
     END IF;
-    RETURN ff_internal.counted(removed, 'job') || ' removed'
-           || CASE here.state WHEN 'here' THEN '' ELSE ': pg_cron is not in this database' END;
+    EXECUTE 'SELECT count(cron.unschedule(j.jobid)) FROM (SELECT jobid FROM cron.job WHERE ' || condition || ') j'
+       INTO removed;
+    RETURN ff_internal.counted(removed, 'job') || ' removed';
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- All databases of the server
--- ---------------------------------------------------------------------------
--- A job for each database that accepts connections. It collects if the extension is there: that is unknown here. With
--- a schedule of every N minutes, the jobs begin in different ones.
+-- A job for each database that accepts connections, spread over minutes. It finds out whether the extension is there.
 CREATE FUNCTION ff_internal.database_jobs(schedule text)
 RETURNS TABLE (job_name text, own_schedule text, command text, database text)
 LANGUAGE sql STABLE ROWS 10
 AS $$
-    SELECT ff_internal.job_name(d.datname),
-           CASE WHEN d.n % e.minutes > 0
-                THEN format('%s-59%s', d.n % e.minutes, ltrim(schedule, '*')) ELSE schedule END,
+    SELECT ff_internal.job_name(d.datname), ff_internal.spread(schedule, row_number() OVER (ORDER BY d.oid) - 1),
            'DO ''BEGIN IF EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) '
            '''''fillfactor_advisor'''') THEN CALL ff_internal.collect(); END IF; END''', d.datname::text
-      FROM (SELECT nullif(substring(schedule FROM '^[*]/(\d{1,2}) ')::integer, 0)) e(minutes),
-           (SELECT o.datname, row_number() OVER (ORDER BY o.oid) - 1 AS n FROM pg_database o
-             WHERE o.datallowconn AND NOT o.datistemplate AND has_database_privilege(o.oid, 'CONNECT')) d
+      FROM pg_database d
+     WHERE d.datallowconn AND NOT d.datistemplate AND has_database_privilege(d.oid, 'CONNECT')
 $$;
 
 -- Creates, updates and removes jobs so that each database has its job; returns their number. Called by
@@ -139,11 +146,10 @@ BEGIN
               WHERE j.username = current_user AND j.jobname = ff_internal.job_name(j.database::name)
                 AND j.database NOT IN (SELECT n.database FROM ff_internal.database_jobs($1) n)) o;
     PERFORM cron.schedule_in_database(n.job_name, n.own_schedule, n.command, n.database, NULL::text, true)
-       FROM (SELECT * FROM ff_internal.database_jobs($1) d
-              WHERE NOT EXISTS (SELECT FROM cron.job j
-                                 WHERE j.username = current_user AND j.active
-                                   AND (j.jobname, j.schedule, j.command, j.database)
-                                       = (d.job_name, d.own_schedule, d.command, d.database))) n;
+       FROM (SELECT * FROM ff_internal.database_jobs($1)
+             EXCEPT
+             SELECT j.jobname, j.schedule, j.command, j.database FROM cron.job j
+              WHERE j.username = current_user AND j.active) n;
     RETURN (SELECT count(*) FROM ff_internal.database_jobs($1));
 END
 $$;
@@ -164,7 +170,7 @@ BEGIN
     IF (ff_internal.cron()).state = 'here' THEN
         RETURN (ff_internal.counted(ff_internal.schedule_databases(schedule), 'database') || '; ')
                || ff_internal.schedule_job('fillfactor_advisor, all databases', schedule,
-                      format('PERFORM ff_internal.schedule_databases(%L)', schedule), 'ff_unschedule(true)');
+                      format('SELECT ff_internal.schedule_databases(%L)', schedule), 'ff_unschedule(true)');
     END IF;
     RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', (ff_internal.cron()).cron_database
         USING HINT = 'Run the returned statements there, and again for new databases; or create the extension there '
@@ -177,11 +183,12 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_schedule(text, boolean) IS
 'Schedules CALL ff_collect() as a pg_cron job of the calling role; another call changes the schedule.
 schedule: in cron syntax; pg_cron 1.5 also takes ''30 seconds''.
-all_databases: a job for each database of the server, which collects if the extension is there; every N minutes '
-'(*/N) means different minutes for different databases. '
-'One more job adds new databases and removes the jobs of dropped ones.
-A job that is left after DROP EXTENSION fails and says how to remove it. If pg_cron runs from another database: a '
-'warning, and the statements to run there; such a job, left behind, says only that schema ff_internal is gone.
+all_databases: a job for each database of the server, which collects if the extension is there; another job adds new '
+'databases and removes dropped ones. The jobs begin in different minutes, unless they run every minute or every few '
+'seconds.
+If pg_cron runs from another database: a warning, and the statements to run there.
+DROP EXTENSION leaves the job, which fails from then on; a comment in its command, in cron.job and in the log, has the '
+'statement that removes it.
 Errors: 22023 not a schedule, 42501 the role may not write the history, 55000 there is no pg_cron; the hint has the '
 'line for a crontab.';
 

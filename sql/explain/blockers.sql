@@ -368,7 +368,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_horizon() IS
 'What holds back pruning of this database''s tables, now and within fillfactor_advisor.lookback; of the past, the '
-'hundred holders with the most transactions behind them. Short transactions are seen only while they last.
+'hundred holders with the most transactions behind them. Short transactions are seen only while they last; collections '
+'and reads of a hub are left out.
 now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby '
 'feedback. held_s: seconds, until now or the last collection that saw it. xids: transactions begun after its '
 'snapshot. hot_pct_held, hot_pct_else: HOT share of the updates meanwhile, and of the same tables without it, '

@@ -102,7 +102,7 @@ CREATE TABLE ff_internal.prediction (
     predicted_hot_pct    double precision, -- predicted HOT share, percent; NULL: the model gave none
     predicted_hot_low    double precision, -- lower end of its range, percent
     predicted_hot_high   double precision, -- upper end of its range, percent
-    wal_bytes_saved      double precision, -- predicted WAL saving per row updated, bytes; negative: more
+    predicted_wal_pct    double precision, -- predicted WAL per row updated, percent of that if nothing changes
     size_bytes           bigint,     -- size of the main fork then, bytes
     predicted_size_bytes bigint,     -- predicted size of the main fork, bytes
     judged_at            timestamptz, -- when the change was last judged; NULL: not made, or too early

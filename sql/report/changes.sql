@@ -1,11 +1,14 @@
 -- Stage report: what is new.
 
--- The rows of ff_changes().
-CREATE FUNCTION ff_internal.news(since interval)
+CREATE FUNCTION @extschema@.ff_changes(since interval DEFAULT '7 days')
 RETURNS TABLE (at timestamptz, relation text, what text, details text)
-LANGUAGE sql STABLE ROWS 100
+LANGUAGE plpgsql STABLE ROWS 100
 SET jit = off
 AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    RETURN QUERY
     SELECT date_trunc('second', o.at),
            (SELECT ff_internal.quoted_name(r.nspname::text) || '.' || ff_internal.quoted_name(r.relname::text)
               FROM ff_internal.relation r WHERE r.rel_id = o.rel_id), o.what, o.details
@@ -17,11 +20,8 @@ AS $$
             SELECT c.seen_at, c.rel_id, CASE WHEN p.made_at IS NULL THEN 'changed' ELSE 'taken' END,
                    c.change || coalesce(', as advised ' || to_char(p.made_at, 'YYYY-MM-DD'), '')
               FROM ff_internal.changes c
-              LEFT JOIN ff_internal.change k ON k.change_id = c.change_id AND k.kind = 'fillfactor'
-              LEFT JOIN LATERAL (SELECT p.made_at FROM ff_internal.prediction p
-                                  WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at
-                                    AND (p.from_fillfactor, p.to_fillfactor) = (k.old_fillfactor, k.new_fillfactor)
-                                  ORDER BY p.made_at DESC LIMIT 1) p ON true
+              LEFT JOIN ff_internal.change k USING (change_id)
+              LEFT JOIN LATERAL ff_internal.predicted(k) p ON true
             UNION ALL
             SELECT w.at, NULL, w.what, ff_internal.plain(concat_ws(', ', h.holder, h.role_name, h.application, w.held))
               FROM ff_internal.horizon_history h
@@ -40,18 +40,12 @@ AS $$
                    THEN 'it did not end' END) v(details)
              WHERE v.details IS NOT NULL) o(at, rel_id, what, details)
      WHERE o.at > now() - coalesce($1, interval '7 days')
-     ORDER BY o.at DESC, 2, o.what
-$$;
-CREATE FUNCTION @extschema@.ff_changes(since interval DEFAULT '7 days')
-RETURNS TABLE (at timestamptz, relation text, what text, details text)
-LANGUAGE sql STABLE ROWS 100
-AS $$
-    SELECT ff_internal.check_role('reader');
-    SELECT * FROM ff_internal.news(since)
+     ORDER BY o.at DESC, 2, o.what;
+END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_changes(interval) IS
 'What is new, newest first, one line each: advice made (advised), with another fillfactor (moved), withdrawn, '
-'dismissed, taken back, expired; changes of tables and server settings (changed; taken: as advised); verdicts on them; '
-'indexes that began or ceased to block updates (blocked, unblocked); sessions, slots and prepared transactions that '
-'held back pruning, and their end; collections that failed. since: how far to look back. relation: NULL for what '
-'concerns all tables.';
+'dismissed, taken back, expired; changes of tables and server settings (changed; taken: as advised); verdicts on '
+'changes of tables; indexes that began or ceased to block updates (blocked, unblocked); sessions, slots and prepared '
+'transactions that held back pruning, and their end; collections that failed. since: how far to look back. relation: '
+'NULL for what concerns all tables.';

@@ -266,7 +266,8 @@ i.newpage, i.wal { border-top: 2px dashed var(--other); } i.size { border-color:
   .js table, .js tbody, .js caption { display: block; } .js thead, .js td:empty { display: none; }
   .js tbody tr { display: flex; flex-wrap: wrap; gap: 0 1rem; padding: .4rem 0; border-bottom: 1px solid var(--line); }
   .js tbody tr > * { border: 0; padding: 0; text-align: left; } .js tbody th, .js td.w { flex: 0 0 100%; }
-  .js td:not(.w)::before { content: attr(data-h) " "; color: var(--muted); } }
+  .js td:not(.w)::before { content: attr(data-h) " "; color: var(--muted); }
+  .js svg.small { display: inline-block; vertical-align: top; } }
 @media print { nav, .copy { display: none; } table { font-size: 7.5pt; } th, td { padding: .1rem .25rem; }
   tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; } }
 $css$;

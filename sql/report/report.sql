@@ -175,63 +175,54 @@ RETURN (
                                      max(v.undo)) AS why,
                            max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
                            max(ARRAY[nullif(v.before, 0), v.after]) FILTER (WHERE v.measure = 'WAL per update') AS wal
-                      FROM ff_internal.verified() v WHERE v.change <> ''
+                      FROM @extschema@.ff_verify() v WHERE v.change <> ''
                      GROUP BY 1, 2, 3 ORDER BY 3 DESC, 1, 2 LIMIT 100) o
               LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
              ORDER BY o.changed_at DESC, o.relation, o.change) r);
 
--- Settings that should change, and the number of those that can stay.
-CREATE FUNCTION ff_internal.report_settings() RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT concat(ff_internal.html_table('See ff_settings() for the statements.',
-                      json_agg(r) FILTER (WHERE r.action <> 'leave')),
-                  format(E'<p>%s can stay as they are: see ff_settings().</p>\n',
-                         ff_internal.counted(count(*) FILTER (WHERE r.action = 'leave'), 'setting')))
-      FROM (SELECT s.setting, coalesce(s.relation::text, 'the server') AS "of", s.current_value AS now,
-                   s.proposed_value AS proposed, s.action, s.evidence, s.reason AS why
-              FROM @extschema@.ff_settings() s) r);
-
--- What is new, at most eight lines.
-CREATE FUNCTION ff_internal.report_week() RETURNS text
-LANGUAGE sql STABLE
-RETURN coalesce((
-    SELECT ff_internal.html_table('Newest first, at most eight lines; ff_changes() has all.', json_agg(r))
+-- The sections that are one list. Pages of indexes are read for three seconds.
+CREATE FUNCTION ff_internal.report_lists(OUT place integer, OUT id text, OUT title text, OUT content text)
+RETURNS SETOF record
+LANGUAGE sql VOLATILE ROWS 5
+BEGIN ATOMIC
+    SELECT 1, 'week', 'This week', coalesce(ff_internal.html_table(
+               'Newest first, at most eight lines; ff_changes() has all.', json_agg(r)), E'<p>Nothing is new.</p>\n')
       FROM (SELECT ff_internal.minute(n.at) AS at, n.relation AS "table", n.what, n.details
-              FROM ff_internal.news('7 days') n LIMIT 8) r), E'<p>Nothing is new.</p>\n');
-
--- Advice that somebody declined.
-CREATE FUNCTION ff_internal.report_dismissed() RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT ff_internal.html_table('Declined by ff_dismiss(), and not counted above.', json_agg(r))
-      FROM (SELECT ff_internal.html_name(t.nspname, t.relname) AS "table|html",
-                   ff_internal.minute(d.dismissed_at) AS since, d.dismissed_by AS "by",
-                   ff_internal.minute(nullif(d.until, 'infinity')) AS until, d.reason AS why
-              FROM ff_internal.dismissal d JOIN ff_internal.relation t USING (rel_id)
-             WHERE d.until > now() AND t.closed_at IS NULL ORDER BY d.dismissed_at DESC) r);
-
--- What holds back pruning, now or within the lookback, at most twenty.
-CREATE FUNCTION ff_internal.report_held() RETURNS text
-LANGUAGE sql VOLATILE
-RETURN (
-    SELECT ff_internal.html_table('While one of these has an old snapshot, dead versions stay, and updates find no '
-               'room. HOT share of the updates meanwhile and otherwise; ff_horizon() has more.', json_agg(r))
+              FROM @extschema@.ff_changes() n LIMIT 8) r
+    UNION ALL
+    SELECT 5, 'held', 'What holds back pruning', ff_internal.html_table(
+               'While one of these has an old snapshot, dead versions stay, and updates find no room. HOT share of the '
+               'updates meanwhile and otherwise; ff_horizon() has more.', json_agg(r))
       FROM (SELECT h.kind AS what, h.holder, h.role_name AS role, h.application, ff_internal.minute(h.since) AS since,
                    ff_internal.span(h.held_s) || CASE WHEN h.now THEN ' so far' ELSE '' END AS "held for",
                    h.hot_pct_held AS "HOT meanwhile|1 %", h.hot_pct_else AS "HOT otherwise|1 %",
                    h.lost_hot AS "HOT updates lost|0", h.suggestion AS "what to do"
-              FROM @extschema@.ff_horizon() h LIMIT 20) r);
-
--- B-tree indexes to rebuild, at most twenty; pages are read for three seconds.
-CREATE FUNCTION ff_internal.report_indexes() RETURNS text
-LANGUAGE sql VOLATILE
-RETURN (
-    SELECT ff_internal.html_table('Largest first; ff_advise_indexes() has all and the statements.', json_agg(r))
+              FROM @extschema@.ff_horizon() h LIMIT 20) r
+    UNION ALL
+    SELECT 6, 'indexes', 'Indexes', ff_internal.html_table(
+               'Largest first, at most twenty; ff_advise_indexes() has all and the statements.', json_agg(r))
       FROM (SELECT l.index::text AS index, l.fillfactor AS "now|0", j.recommended_fillfactor AS "new|0", j.action,
                    j.size_bytes AS "size|B", j.predicted_size_bytes AS "size then|B", j.reason AS why
               FROM ff_internal.index_facts(NULL, 3) l CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
-             WHERE j.action IN ('raise', 'rebuild') LIMIT 20) r);
+             WHERE j.action IN ('raise', 'rebuild') LIMIT 20) r
+    UNION ALL
+    SELECT 7, 'dismissed', 'Dismissed', ff_internal.html_table(
+               'Declined by ff_dismiss(), and not counted above.', json_agg(r))
+      FROM (SELECT ff_internal.html_name(t.nspname, t.relname) AS "table|html",
+                   ff_internal.minute(d.dismissed_at) AS since, d.dismissed_by AS "by",
+                   ff_internal.minute(nullif(d.until, 'infinity')) AS until, d.reason AS why
+              FROM ff_internal.dismissal d JOIN ff_internal.relation t USING (rel_id)
+             WHERE d.until > now() AND t.closed_at IS NULL ORDER BY d.dismissed_at DESC) r
+    UNION ALL
+    SELECT 11, 'settings', 'Settings', concat(
+               ff_internal.html_table('See ff_settings() for the statements.',
+                                      json_agg(r) FILTER (WHERE r.action <> 'leave')),
+               format(E'<p>%s can stay as they are: see ff_settings().</p>\n',
+                      ff_internal.counted(count(*) FILTER (WHERE r.action = 'leave'), 'setting')))
+      FROM (SELECT s.setting, coalesce(s.relation::text, 'the server') AS "of", s.current_value AS now,
+                   s.proposed_value AS proposed, s.action, s.evidence, s.reason AS why
+              FROM @extschema@.ff_settings() s) r;
+END;
 
 -- What the report cannot know, and why.
 CREATE FUNCTION ff_internal.report_limits(tables ff_internal.report_row[]) RETURNS text
@@ -267,29 +258,26 @@ BEGIN
     SELECT * INTO here FROM ff_internal.server;
     title := 'Fillfactor report of ' || ff_internal.html(concat(here.database, ' on ' || (here.observed->>'host')));
     tables := ARRAY(SELECT t FROM ff_internal.report_row t ORDER BY t.place);
-    SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), '') INTO body
-      FROM (VALUES
-        ('week', 'This week', ff_internal.report_week()),
-        ('sql', 'The SQL', ff_internal.report_sql(tables)),
-        ('first', 'What to do first', ff_internal.report_list(tables, 'change', 0, NULL, 'The most worthwhile first, '
-            'with what a change brings once all pages have the new density. Cost: time, WAL and size, weighted by the '
-            'settings. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.')),
-        ('cure', 'Where fillfactor is not the cure', ff_internal.report_list(tables, 'cure', 0, greatest(detailed, 20),
-            'The most updates that are not HOT first; at most ' || greatest(detailed, 20) || '.')),
-        ('held', 'What holds back pruning', ff_internal.report_held()),
-        ('indexes', 'Indexes', ff_internal.report_indexes()),
-        ('dismissed', 'Dismissed', ff_internal.report_dismissed()),
-        ('verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
+    SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), ''
+                      ORDER BY s.place) INTO body
+      FROM (SELECT * FROM ff_internal.report_lists() UNION ALL VALUES
+        (2, 'sql', 'The SQL', ff_internal.report_sql(tables)),
+        (3, 'first', 'What to do first', ff_internal.report_list(tables, 'change', 0, NULL,
+            'The most worthwhile first, with what a change brings once all pages have the new density. Cost: time, WAL '
+            'and size, weighted by the settings. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.')),
+        (4, 'cure', 'Where fillfactor is not the cure', ff_internal.report_list(tables, 'cure', 0,
+            greatest(detailed, 20), 'The most updates that are not HOT first; at most ' || greatest(detailed, 20) || '.')),
+        (8, 'verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
             E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
-        ('details', 'Tables in detail', (
+        (9, 'details', 'Tables in detail', (
             SELECT string_agg(ff_internal.report_table(t), '' ORDER BY t.place) FROM unnest(tables) t
              WHERE t.explains AND t.kind <> 'skipped' AND t.place <= detailed)),
-        ('rest', 'All other tables', concat(ff_internal.report_list(tables, NULL, detailed, NULL, 'The busiest first.'),
+        (10, 'rest', 'All other tables', concat(
+            ff_internal.report_list(tables, NULL, detailed, NULL, 'The busiest first.'),
             (SELECT format(E'<p>Nothing was written to %s: while that is so, they need nothing.</p>\n',
                            ff_internal.counted(count(*), 'more table'))
                FROM unnest(tables) t WHERE t.static HAVING count(*) > 0))),
-        ('settings', 'Settings', ff_internal.report_settings()),
-        ('limits', 'What is not known', ff_internal.report_limits(tables))) s(id, title, content)
+        (12, 'limits', 'What is not known', ff_internal.report_limits(tables))) s(place, id, title, content)
      WHERE s.content <> '';
     RETURN ff_internal.page(title, concat(ff_internal.report_answer(tables),
         format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s. HOT: the update found room in '
@@ -304,6 +292,6 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
 'All results on one self-contained HTML page: the answer in a sentence, what is new this week, statements to copy, '
 'tables ranked by worth, what holds back pruning, indexes, dismissed advice, whether earlier changes helped, '
-'settings, what is unknown. It reads pages of indexes for at most three seconds. detailed: number of tables shown in '
-'detail. '
-'To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: detailed is NULL or negative.';
+'settings, what is unknown. It reads pages of indexes for at most three seconds.
+detailed: number of tables shown in detail. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: '
+'detailed is NULL or negative.';

@@ -1,7 +1,7 @@
 -- Stage verify: what both sides of a change measured, and what the differences weigh.
 
--- Measures both sides of a change, one row per measure: ratios of sums over the compared intervals, except bytes per
--- row, which is from the last sample. For statements, after / before compares the same mix of statements.
+-- Measures both sides of a change: ratios of sums over the compared intervals, of statements with the same mix on both
+-- sides; bytes per row from the last sample.
 CREATE FUNCTION ff_internal.measures(c ff_internal.changes) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -76,9 +76,9 @@ CREATE FUNCTION ff_internal.shown(value double precision, unit text) RETURNS num
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(value::numeric, CASE unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END);
 
--- Adds to each measure of a change its verdict (NULL: it does not count), its difference (HOT share in points, others
--- in percent), that in words, and its weight in the cost of a fillfactor. A difference counts if its 95 % interval
--- excludes zero, it is large enough, and the measure has a weight.
+-- Adds to each measure of a change its verdict, its difference (HOT share in points, others in percent), that in words,
+-- and its weight in the cost of a fillfactor. A difference counts if its 95 % interval excludes zero, it is large
+-- enough, and the measure has a weight.
 CREATE FUNCTION ff_internal.weighed(c ff_internal.changes)
 RETURNS TABLE (measure ff_internal.measure, difference double precision, words text, weight double precision)
 LANGUAGE sql STABLE
@@ -95,8 +95,7 @@ BEGIN ATOMIC
       FROM ff_internal.measures(c) m
      CROSS JOIN (SELECT ff_internal.setting('time_weight') AS time,
                         ff_internal.setting('wal_weight') AS wal,
-                        ff_internal.setting('size_weight')
-                        * ff_internal.setting('storage_weight') AS size,
+                        ff_internal.setting('size_weight') * ff_internal.setting('storage_weight') AS size,
                         (c).rel_id IS NULL AS of_server) k
       -- matters: least difference that counts. unclear: half width of the interval above which equality cannot be
       -- claimed. Both chosen. The deviation counts for settings only: for a table's statements it follows the mean.

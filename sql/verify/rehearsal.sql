@@ -1,9 +1,8 @@
--- Stage verify: what a rehearsal on a scratch server needs to know of a table, as one document, and what came out. The
--- client program ff_rehearse makes the one into the other.
+-- Stage verify: what a rehearsal on a scratch server needs to know of a table, and what came out. The client program
+-- ff_rehearse makes the one into the other.
 
--- The document, for a decision with a workload. predicted: figures, lowest and highest; of a HOT share, the settled one
--- and a range that covers it and the range predicted for the observed window. a: at the table's fillfactor, b: at the
--- other one.
+-- The document, for a decision with a workload. predicted: figure, lowest and highest; of a HOT share once settled, in
+-- a range that covers that of the observed window, too. a: at the table's fillfactor, b: at the other one.
 CREATE FUNCTION ff_internal.rehearsal_document(v ff_internal.judged, relation oid, to_fillfactor integer)
 RETURNS jsonb
 LANGUAGE sql STABLE
@@ -72,12 +71,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal(regclass, integer) IS
-E'Returns what the program ff_rehearse needs to show on a scratch server what another fillfactor does to a table like '
-'this one: the workload that the advice assumes, the lengths of rows, the number of indexes, what is predicted, and '
-'settings and identity of this server. It has no value of the table.\n'
-'relation: the table. fillfactor: compared with that of the table; NULL: the advised one, otherwise 90 (100 for a '
-'table at 90 or less).\n'
-'Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 22023 fillfactor out of range or that of the table, 55000 '
+'What the program ff_rehearse needs to show on a scratch server what another fillfactor does to a table like this one: '
+'workload, lengths of rows, number of indexes, predictions, settings and identity of this server; no value of the table.
+fillfactor: compared with that of the table; NULL: the advised one, otherwise 90 (100 for a table at 90 or less).
+Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 22023 fillfactor out of range or that of the table, 55000 '
 'not examined, or too little is known of its updates.';
 
 CREATE FUNCTION @extschema@.ff_rehearsal_result(result jsonb) RETURNS text
@@ -131,8 +128,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal_result(jsonb) IS
-E'Stores the result of a rehearsal. The reason in ff_advise() then mentions the newest result of a table; no figure '
-'of the advice changes. The ten newest results of a table are kept.\n'
-'result: the last line that the program ff_rehearse printed. Returns what is stored, in words.\n'
-'Errors: 22004 NULL, 22023 not a result: something is missing or out of range, 55000 result of another database, 42P01 '
+'Stores the result of a rehearsal, the last line that the program ff_rehearse printed, and returns it in words. The '
+'reason in ff_advise() then mentions a table''s newest one; no figure of the advice changes. Ten of a table are kept.
+Errors: 22004 NULL, 22023 not a result: something is missing or out of range, 55000 result of another database, 42P01 '
 'the table is gone.';

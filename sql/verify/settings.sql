@@ -1,8 +1,8 @@
--- Stage settings: server settings that belong to the same problem. All numbers come from this server. A change without
--- a measurement is at most a trial; ff_verify() reports its result.
+-- Stage verify: settings that belong to the same problem. All numbers come from this server. A change without a
+-- measurement is at most a trial, which ff_verify() judges.
 
 -- Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing
--- should change, NULL if it should; why: the reason for the change. old: all options of the table.
+-- should change; why: the reason for the change. old: all options of the table.
 CREATE FUNCTION ff_internal.table_proposals()
 RETURNS TABLE (relation regclass, old text[], name text, wanted text, action text, evidence text, obstacle text,
                why text)
@@ -17,13 +17,11 @@ AS $$
                   round(p.total), round(100 * p.removable / p.total), round(l.starts_at)),
            CASE WHEN NOT o.enabled THEN NULL
                 WHEN p.removable >= l.starts_at
-                THEN 'a vacuum is due already but did not run: the scale factor is not the reason; see '
-                     'autovacuum_max_workers and autovacuum_vacuum_cost_limit'
+                THEN 'a vacuum is due but did not run: see autovacuum_max_workers and autovacuum_vacuum_cost_limit'
                 WHEN o.scale <= 0.01 THEN 'low already' END,
            CASE WHEN o.enabled
-                THEN 'dead rows take room that updates could use, and vacuum is not due yet; more vacuums read the '
-                     'indexes more often'
-                ELSE 'autovacuum is off for this table and its dead rows stay' END
+                THEN 'dead rows take room that updates could use, and vacuum is not due yet; each reads the indexes'
+                ELSE 'autovacuum is off for this table, so its dead rows stay' END
       FROM constant k, ff_internal.user_table c
       JOIN ff_internal.followed r ON r.relid = c.relid
      CROSS JOIN LATERAL (
@@ -47,13 +45,9 @@ CREATE FUNCTION ff_internal.server_proposals()
 RETURNS TABLE (place integer, name text, wanted text, action text, evidence text, obstacle text, why text)
 LANGUAGE sql VOLATILE ROWS 20
 AS $$
-    -- All chosen. enough_wal: bytes needed to judge WAL; images_pct: a large share of full-page images;
-    -- most_min: longest timeout proposed, minutes.
-    WITH constant AS (
-        SELECT 1e8 AS enough_wal, 50 AS images_pct, 10 AS most_min
-    )
     SELECT p.*
-      FROM constant k,
+           -- all chosen: bytes needed to judge WAL; a large share of page images, percent; longest timeout, minutes
+      FROM (SELECT 1e8, 50, 10) k(enough_wal, images_pct, most_min),
            (SELECT l.wal_bytes, l.wal_fpi, l.stats_reset FROM pg_stat_wal l, ff_internal.server v
              WHERE v.observed IS NULL
             UNION ALL
@@ -89,12 +83,12 @@ AS $$
               WHEN d.bytes > 0 IS NOT TRUE THEN 'no table here yet'
               WHEN d.bytes <= f.buffers THEN 'the data fit shared_buffers, where it changes nothing'
               WHEN d.bytes <= m.ram THEN 'the data fit memory, so evicted pages are seldom waited for' END,
-         'the data are larger than memory: backends that evict dirty pages may cause bursts of writing, which this '
-         'spreads. Published measurements disagree (mean -4 %, deviation -27 %; elsewhere no effect)'),
+         'the data are larger than memory: backends that evict dirty pages may write in bursts, which this spreads. '
+         'Published measurements disagree (mean -4 %, deviation -27 %; elsewhere no effect)'),
         (20, 'track_io_timing', 'on', 'trial', 'the clock was not timed: the program pg_test_timing does it',
          CASE WHEN s.own ->> 'track_io_timing' = 'on' THEN 'on already: the cost of a page read is measured' END,
-         'the cost of a page read can be measured instead of assumed; it makes nothing faster by itself, and is not '
-         'for a server where pg_test_timing shows more than about 500 ns for a reading of the clock'),
+         'the cost of a page read can be measured instead of assumed; not for a server where pg_test_timing shows more '
+         'than about 500 ns for a reading of the clock'),
         (30, 'wal_compression', (SELECT CASE WHEN 'lz4' = ANY (s.enumvals) THEN 'lz4' ELSE 'on' END
                                    FROM ff_internal.server_settings s WHERE s.name = 'wal_compression'), 'trial',
          format('%s of WAL since %s, at most %s %% of it full-page images', pg_size_pretty(w.wal_bytes),
@@ -102,8 +96,7 @@ AS $$
          CASE WHEN s.own ->> 'wal_compression' <> 'off' THEN 'on already'
               WHEN w.wal_bytes < k.enough_wal THEN 'too little WAL yet to judge'
               WHEN f.images_pct < k.images_pct THEN 'less than half of the WAL is full-page images' END,
-         'full-page images may be most of the WAL, and they compress, for CPU time at the first change of a page after '
-         'a checkpoint'),
+         'full-page images may be most of the WAL; they compress, for CPU time at first changes after a checkpoint'),
         (40, 'idle_in_transaction_session_timeout', f.minutes || 'min', 'trial',
          CASE WHEN i.n = 0 THEN 'no session was seen idle in transaction for a minute'
               ELSE format('%s idle in transaction held a snapshot for a minute, the longest (role %s) for %s',
@@ -112,7 +105,7 @@ AS $$
          CASE WHEN i.n = 0 THEN 'no such session was seen'
               WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND 60000 * f.minutes
               THEN 'set already' END,
-         'what such a session could still see cannot be pruned, see ff_horizon(); the server then ends such sessions'),
+         'what such a session could see cannot be pruned, see ff_horizon(); the server then ends such sessions'),
         (50, 'autovacuum', 'on', 'change', 'it is ' || (s.own ->> 'autovacuum'),
          CASE WHEN s.own ->> 'autovacuum' = 'on' THEN 'as it should be' END,
          'without it, dead index entries and old versions stay, and transaction IDs run out')
@@ -169,9 +162,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_settings() IS
 'Settings that belong to the same problem as fillfactor, one row each, even if nothing should change.
-setting; relation: the table, NULL for the whole server. current_value, proposed_value (NULL: none).
-action: change (useful whatever the measurements; or ff_verify() found that the last change hurt), trial (may '
-'help; change it and let ff_verify() judge), leave.
-evidence: numbers from this server. reason: why, and what ff_verify() found about the last change.
-ddl, undo: the statements that set it and that restore the current state; NULL for leave. ALTER SYSTEM cannot run in '
-'a transaction block: run the statements one by one.';
+relation: the table, NULL for the whole server. proposed_value: NULL: none. evidence: numbers from this server.
+action: change (useful whatever is measured, or the last change hurt), trial (may help: let ff_verify() judge it), '
+'leave.
+reason: why, and what ff_verify() found about the last change. ddl, undo: the statements that set it and that restore '
+'the current state; NULL for leave. Run them one by one: ALTER SYSTEM cannot run in a transaction block.';

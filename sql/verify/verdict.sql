@@ -1,8 +1,7 @@
 -- Stage verify: the verdict on a change.
 
--- Judges a change: its verdict and the reason (measure overall), then each measure with its own verdict. Gains and
--- losses are weighed as in the cost of a fillfactor. If both sides have hardly any updates, only the size per row is
--- judged.
+-- Judges a change: its verdict and the reason (measure overall), then each measure. Gains and losses are weighed as in
+-- the cost of a fillfactor. With hardly any updates on both sides, only the size per row is judged.
 CREATE FUNCTION ff_internal.judged(c ff_internal.changes) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -12,12 +11,12 @@ BEGIN ATOMIC
         SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
                ff_internal.setting('min_updates') AS updates
     ), w AS MATERIALIZED (
-        SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w
+        SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w ORDER BY (w.measure).place
     ), found AS (
-        SELECT string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'better') AS better,
-               string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'worse') AS worse,
-               string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'equal') AS equal,
-               string_agg(w.words, '; ' ORDER BY w.place) FILTER (WHERE w.verdict = 'unclear') AS unclear,
+        SELECT string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'better') AS better,
+               string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'worse') AS worse,
+               string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'equal') AS equal,
+               string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'unclear') AS unclear,
                max(w.difference) FILTER (WHERE w.measure = 'bytes per row' AND w.weight > 0) AS size,
                sum(w.weight * ln(1 + w.difference / 100)) FILTER (WHERE w.weight > 0 AND w.difference > -100) AS cost,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
@@ -77,10 +76,7 @@ AS $$
                          THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
 $$;
 
--- The effect of each change, latest first: the verdict (measure overall), then each measure that counts, or all.
--- before, after, predicted (by the advice): in unit, over the intervals on both sides. difference_low, difference_high:
--- 95 % interval of after minus before; NULL if too wide. undo: statements that undo a change that hurt. One row says so
--- if nothing changed.
+-- The rows of ff_verify(), which plans them only for those who may read.
 CREATE FUNCTION ff_internal.verified(target regclass DEFAULT NULL, all_measures boolean DEFAULT false)
 RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
                before double precision, after double precision, predicted double precision,
@@ -95,10 +91,7 @@ AS $$
           FROM ff_internal.changes c
          CROSS JOIN LATERAL ff_internal.judged(c) j
           LEFT JOIN ff_internal.change f ON f.change_id = c.change_id AND f.kind = 'fillfactor'
-          LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.prediction o
-                              WHERE o.rel_id = f.rel_id AND o.made_at < f.seen_at
-                                AND (o.from_fillfactor, o.to_fillfactor) = (f.old_fillfactor, f.new_fillfactor)
-                              ORDER BY o.made_at DESC LIMIT 1) p ON true
+          LEFT JOIN LATERAL ff_internal.predicted(f) p ON true
          WHERE target IS NULL OR c.rel_id = (SELECT a.rel_id FROM asked a)
          ORDER BY c.seen_at DESC, c.relation, c.change, j.place
     )
@@ -113,14 +106,11 @@ AS $$
      CROSS JOIN LATERAL (SELECT coalesce(v.verdict = 'unclear' AND v.high - v.low
                                          >= CASE v.unit WHEN '%' THEN 100 ELSE v.before END, false)) o(anything)
      CROSS JOIN LATERAL (
-           -- relative to the value before: the table may have grown since, and the predicted WAL includes more than
-           -- the statements'
+           -- WAL and size as shares of the value before: the model counts all WAL, and the table may have grown since
            SELECT CASE v.measure WHEN 'HOT share' THEN (v.prediction).predicted_hot_pct
-                       WHEN 'WAL per update' THEN CASE WHEN (v.prediction).wal_bytes_saved IS NOT NULL
-                            THEN greatest(0, v.before - (v.prediction).wal_bytes_saved) END
-                       WHEN 'bytes per row'
-                       THEN v.before * (v.prediction).predicted_size_bytes
-                            / nullif((v.prediction).size_bytes, 0) END) p(x)
+                       WHEN 'WAL per update' THEN v.before * (v.prediction).predicted_wal_pct / 100
+                       WHEN 'bytes per row' THEN v.before * (v.prediction).predicted_size_bytes
+                                                 / nullif((v.prediction).size_bytes, 0) END) p(x)
      CROSS JOIN LATERAL (
            SELECT ARRAY(SELECT ff_internal.shown(u.x, v.unit)
                           FROM unnest(ARRAY[v.before, v.after, p.x, v.low, v.high]) u(x))) r(x)
@@ -131,8 +121,7 @@ AS $$
                                            WHERE i.rel_id = v.rel_id AND i.ended_at > v.before_at AND i.rewritten)
                                  THEN 'not rewritten since; its old pages are as full as before' END,
                             'changed at the same time; not told apart: ' || v.together,
-                            CASE WHEN v.kind = 'indexes'
-                                 THEN 'what indexes do for reading is not judged'
+                            CASE WHEN v.kind = 'indexes' THEN 'what indexes do for reading is not judged'
                                  WHEN v.kind = 'rewrite' AND v.verdict = 'hurt'
                                  THEN 'a rewrite cannot be taken back' END)
                        WHEN v.measure <> 'HOT share' OR v.kind <> 'fillfactor' THEN v.note
@@ -143,9 +132,8 @@ AS $$
                                                   'statement time', 'bytes per row')
     UNION ALL
     SELECT target, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-           coalesce(ff_internal.no_history(target), 'no change was seen since ' || to_char(coalesce(
-               (SELECT a.opened_at FROM asked a), (SELECT min(k.began_at) FROM ff_internal.collection k)),
-               'YYYY-MM-DD HH24:MI')), NULL
+           coalesce(ff_internal.no_history(target), 'no change was seen since ' || ff_internal.minute(coalesce(
+               (SELECT a.opened_at FROM asked a), (SELECT min(k.began_at) FROM ff_internal.collection k)))), NULL
      WHERE NOT EXISTS (SELECT 1 FROM v)
 $$;
 
@@ -160,11 +148,13 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_verify(regclass, boolean) IS
 'The effect of each change that collections found, latest first, for one table, or for all tables and server '
-'settings: the verdict (measure overall), then each measure that counts. One row says so if nothing changed.
-relation: NULL for a setting. all_measures: also those that do not count. change: fillfactor, other options, indexes, '
-'a rewrite (new file) or a setting. changed_at: the collection that saw it first.
+'settings: the verdict (measure overall), then each measure that counts, or all_measures. One row says so if nothing '
+'changed.
+relation: NULL for a setting. change: fillfactor, other options, indexes, a rewrite (new file) or a setting. '
+'changed_at: the collection that saw it first.
 before, after, predicted (by the advice): in unit, over the intervals before and after; the row "intervals" says '
-'which were left out. difference_low, difference_high: 95 % interval of after minus before; NULL if too wide.
+'which were left out. WAL and size are predicted as shares of what was before. difference_low, difference_high: 95 % '
+'interval of after minus before; NULL if too wide.
 verdict: of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, too early, '
 'NULL if it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
 'storage_weight.
@@ -193,14 +183,60 @@ BEGIN ATOMIC
      ORDER BY v.changed_at DESC, v.relation, v.change;
 END;
 
-CREATE VIEW @extschema@.ff_verified AS SELECT * FROM ff_internal.verdicts();
-COMMENT ON VIEW @extschema@.ff_verified IS
-'The verdicts of ff_verify() at a glance, under 100 characters wide, latest first. changed: month, day and time of the '
-'collection that saw the change first. change: of fillfactor (two numbers), other options, indexes, a rewrite (new '
-'file) or a setting. result: a line for each measure that counts, before -> after; then what the advice predicted, and '
-'the statements that undo a change that hurt. uncertain: the 95 % interval of the difference includes zero.';
-COMMENT ON COLUMN @extschema@.ff_verified.relation IS 'NULL for a setting';
-COMMENT ON COLUMN @extschema@.ff_verified.changed IS 'month, day and time of the collection that saw it first';
-COMMENT ON COLUMN @extschema@.ff_verified.change IS 'fillfactor (two numbers), option, index, file, setting';
-COMMENT ON COLUMN @extschema@.ff_verified.verdict IS 'helped, no difference, hurt, too early';
-COMMENT ON COLUMN @extschema@.ff_verified.result IS 'what the verdict rests on, a line each';
+CALL ff_internal.define($$
+CREATE VIEW @extschema@.ff_verified (
+    -- The verdicts of ff_verify() at a glance, under 100 characters wide, latest first.
+    relation, -- NULL for a setting
+    changed,  -- month, day and time of the collection that saw it first
+    change,   -- fillfactor (two numbers), option, index, file, setting
+    verdict,  -- helped, no difference, hurt, too early
+    result    -- a line for each measure that counts, before -> after (uncertain: the 95 % interval of the difference
+              -- includes zero); what the advice predicted; the statements that undo a change that hurt
+) AS SELECT * FROM ff_internal.verdicts()
+$$);
+
+-- Judges the last change of each kind of a table, once something was counted since, then hourly, and notes verdicts
+-- that are new; the outcome of advice is stored with its prediction. Returns the number of changes tried: at most 20,
+-- chosen at random so that all get a turn.
+CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
+LANGUAGE sql VOLATILE
+SET jit = off
+BEGIN ATOMIC
+    WITH last AS (
+        SELECT DISTINCT ON (c.rel_id, c.kind) c.*
+          FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id)
+         WHERE r.closed_at IS NULL AND c.seen_at > now() - ff_internal.lookback()
+         ORDER BY c.rel_id, c.kind, c.seen_at DESC
+    ), due AS MATERIALIZED (
+        SELECT * FROM last l
+         WHERE (l.verdict IS NULL OR l.judged_at < now() - interval '1 hour')
+           AND EXISTS (SELECT FROM ff_internal.counter_interval i
+                        WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
+         ORDER BY random() LIMIT 20
+    ), came AS MATERIALIZED (
+        SELECT d.change_id, d.rel_id, (c.c).change, d.verdict AS had, nullif(j.verdict, 'too early') AS verdict,
+               j.hot_pct
+          FROM due d
+         -- OFFSET 0: search only this table's changes
+         CROSS JOIN LATERAL (SELECT c FROM ff_internal.changes c
+                              WHERE c.rel_id = d.rel_id AND c.change_id = d.change_id OFFSET 0) c
+         CROSS JOIN LATERAL (
+               SELECT max(o.verdict) FILTER (WHERE o.place = 0), max(o.after) FILTER (WHERE o.measure = 'HOT share')
+                 FROM ff_internal.judged(c.c) o) j(verdict, hot_pct)
+    ), tried AS (
+        UPDATE ff_internal.change c
+           SET judged_at = clock_timestamp(), verdict = coalesce(n.verdict, c.verdict)
+          FROM came n WHERE n.change_id = c.change_id
+    ), followed AS (
+        UPDATE ff_internal.prediction p
+           SET judged_at = clock_timestamp(), verdict = n.verdict, achieved_hot_pct = n.hot_pct
+          FROM came n
+          JOIN ff_internal.change c USING (change_id)
+         CROSS JOIN LATERAL ff_internal.predicted(c) f
+         WHERE (p.rel_id, p.made_at) = (f.rel_id, f.made_at) AND n.verdict <> ''
+    )
+    SELECT count(*) FROM (
+        SELECT CASE WHEN n.verdict <> coalesce(n.had, '')
+                    THEN ff_internal.note(n.rel_id, 'verdict', format('%s: %s', n.verdict, n.change)) END
+          FROM came n OFFSET 0) o;
+END;

@@ -9,9 +9,9 @@ CREATE FUNCTION ff_internal.t_quantile(freedom double precision) RETURNS double 
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_t_quantile';
 
--- Returns the ratio sum(x) / sum(n) before and after a change, and the ends of the 95 % interval of the difference
--- (Welch); with logarithms, computed from the logarithms of the ratios. NULL if unknown. The variance of a ratio comes
--- from the scatter of its intervals (ratio estimator), but is at least sum(q) / sum(n)^2.
+-- Returns the ratio sum(x) / sum(n) before and after a change, and the 95 % interval of the difference (Welch), of
+-- logarithms if asked; NULL if unknown. The variance of a ratio is that of its intervals (ratio estimator), at least
+-- sum(q) / sum(n)^2.
 CREATE FUNCTION ff_internal.compared(is_after boolean[], x double precision[], n double precision[],
     q double precision[], logarithms boolean, OUT before double precision, OUT after double precision,
     OUT low double precision, OUT high double precision)
@@ -44,14 +44,6 @@ AS $$
                         ) e(low, high)
 $$;
 
--- Names of the indexes in these definitions, separated by commas; NULL if none.
-CREATE FUNCTION ff_internal.index_names(definitions text[]) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$
-    SELECT string_agg(coalesce(substring(d FROM 'INDEX ("(?:[^"]|"")*"|[^ ]+) ON'), d), ', ')
-      FROM unnest(definitions) d
-$$;
-
 CREATE VIEW ff_internal.changes AS
 SELECT o.*,
        string_agg(coalesce(o.setting, o.kind), ', ') OVER (
@@ -68,8 +60,13 @@ SELECT o.*,
                     WHEN 'options' THEN format('options %s -> %s',
                          coalesce(array_to_string(ff_internal.other_options(c.old_options), ', '), 'none'),
                          coalesce(array_to_string(ff_internal.other_options(c.new_options), ', '), 'none'))
-                    ELSE concat_ws(', ', 'index dropped: ' || ff_internal.index_names(c.dropped_indexes),
-                                         'index created: ' || ff_internal.index_names(c.created_indexes)) END) AS change
+                    ELSE (SELECT string_agg(x.what || n.names, ', ')
+                            FROM (VALUES ('index dropped: ', c.dropped_indexes), ('index created: ', c.created_indexes)
+                                 ) x(what, definitions)
+                           CROSS JOIN LATERAL (
+                                 SELECT string_agg(coalesce(substring(d FROM 'INDEX ("(?:[^"]|"")*"|[^ ]+) ON'), d),
+                                                   ', ')
+                                   FROM unnest(x.definitions) d) n(names)) END) AS change
           FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid JOIN ff_internal.change c USING (rel_id)
         UNION ALL
         SELECT NULL, r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, 'rewritten'
@@ -92,15 +89,14 @@ SELECT o.*,
 WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
        later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);
 COMMENT ON VIEW ff_internal.changes IS
-'Changes of tables and of server settings, in words (change). rel_id, relation: NULL for a setting. change_id: NULL '
-'for settings and rewrites. old_value: as in pg_settings. A rewrite together with another change is a part of it; only '
-'a table''s last three other rewrites are listed. together: other changes found by the same collection. since, until: '
-'end of the previous change, begin of the next; a rewrite ends the window of rewrites only.';
+'Changes of tables and of server settings, in words. rel_id, relation: NULL for a setting. change_id: NULL for '
+'settings and rewrites, of which the last three of a table are listed that did not come with another change. together: other '
+'changes found by the same collection. since, until: end of the previous change, begin of the next; a rewrite ends the '
+'window of rewrites only.';
 
--- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts). For a setting they are
--- the intervals between reads of the statement statistics, with calls instead of updates. settling: begins within the
--- first third of its side's updates, if that has three intervals. other rate: differs from the median rate after the
--- change by more than rate_factor.
+-- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
+-- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of
+-- its side's updates, if that has three intervals. other rate: far from the median rate after the change.
 CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
 RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated double precision,
                counted ff_internal.counter_interval, left_out text)
@@ -155,9 +151,9 @@ BEGIN ATOMIC
      ORDER BY s.ended_at;
 END;
 
--- Sums over the statements that ran in the compared intervals both before and after a change: those that only update
--- the table, at top level; all if relation_id is NULL. One row per measure and interval. x: the amount. m: its rows or
--- calls. n: x at each statement's mean from before the change. q: least variance, see compared().
+-- Sums by measure and interval over the statements that ran in both ranges and only update the table, at top level; all
+-- if relation_id is NULL. x: the amount. m: its rows or calls. n: x at each statement's mean from before the change. q:
+-- least variance, see compared().
 CREATE FUNCTION ff_internal.statements_observed(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
 RETURNS TABLE (place integer, measure text, unit text, side text, x double precision, m double precision,
                n double precision, q double precision)

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "access/relation.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
 
 #include "sample/sample.h"
@@ -53,9 +54,9 @@ column_number(const FfSample *sample, const FfColumn *c)
 	}
 }
 
-/* Input text for the column's type; NULL if unknown. */
+/* Input text for the column's type, rounded if it is shown; NULL if unknown. */
 static char *
-column_text(const FfSample *sample, const FfColumn *c)
+column_text(const FfSample *sample, const FfColumn *c, bool shown)
 {
 	double		number;
 
@@ -69,7 +70,13 @@ column_text(const FfSample *sample, const FfColumn *c)
 			return ff_histogram_text(sample, c);
 		default:
 			number = column_number(sample, c);
-			return isnan(number) ? NULL : psprintf("%.17g", number);
+			if (isnan(number))
+				return NULL;
+			if (shown && (c->source == FF_SHARE || c->source == FF_PERCENT))
+				return psprintf("%.3f", number);
+			if (shown && (c->source == FF_TOTAL || c->source == FF_RATIO))
+				return psprintf("%.1f", number);
+			return psprintf("%.17g", number);
 	}
 }
 
@@ -86,7 +93,10 @@ find_column(const FfColumn *column, int ncolumns, const char *name)
 			 errhint("The library and the SQL objects are of different versions.")));
 }
 
-/* The sample as a row of the calling function's result type; closes the relation. */
+/*
+ * The sample as a row of the calling function's result type; closes the relation.
+ * A function with OUT columns shows it to users, others store it as it is.
+ */
 Datum
 ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column, int ncolumns)
 {
@@ -98,7 +108,8 @@ ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column,
 	values = palloc(sizeof(char *) * desc->natts);
 	for (int i = 0; i < desc->natts; i++)
 		values[i] = column_text(sample, find_column(column, ncolumns,
-													NameStr(TupleDescAttr(desc, i)->attname)));
+													NameStr(TupleDescAttr(desc, i)->attname)),
+								desc->tdtypeid == RECORDOID);
 	relation_close(sample->rel, AccessShareLock);
 	return HeapTupleGetDatum(BuildTupleFromCStrings(TupleDescGetAttInMetadata(desc), values));
 }

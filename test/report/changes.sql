@@ -35,10 +35,22 @@ SELECT later();
 SELECT matches((array_agg(n))[1], format('^moved to fillfactor %s instead of %s', :new, :new + 1) || worth(), 'moved')
     FROM news('batch') n;
 SAVEPOINT withdrawn;
-SELECT ff_internal.note_fit(f, :id, jsonb_populate_record(a.decision, '{"action": "wait"}'), :now, NULL, NULL, NULL)
+SELECT ff_internal.note_fit(f, :id, jsonb_populate_record(a.decision, '{"action": "wait"}'), :now, NULL, NULL, NULL, NULL)
     FROM ff_internal.advice('batch') a, ff_internal.fit f WHERE rel_id = :id;
 SELECT matches((array_agg(n))[1], format('^withdrawn fillfactor %s -> %s: now wait$', :now, :new), 'withdrawn')
     FROM news('batch') n;
+ROLLBACK TO withdrawn;
+-- once an hour was watched, what a day brings is known: said again, once
+CREATE FUNCTION noted(id bigint, watched interval) RETURNS SETOF text LANGUAGE sql AS $$
+    DELETE FROM ff_internal.advice_event;
+    UPDATE ff_internal.fit f SET made_at = ff_internal.observed_at() - interval '10 min' WHERE f.rel_id = id;
+    SELECT ff_internal.note_fit(f, id, a.decision, f.from_fillfactor, 5e9, '5 GB less WAL a day', watched, NULL)
+        FROM ff_internal.advice('batch') a, ff_internal.fit f WHERE f.rel_id = id;
+    SELECT * FROM news('batch') $$;
+SELECT is_empty(format('SELECT noted(%s, %L)', :id, '50 min'), 'watched for less than an hour: nothing more');
+SELECT is(string_agg(n, '|'), format('advised fillfactor %s -> %s, 5 GB less WAL a day', :now, :new),
+    'watched for an hour now: advised, with what a day brings') FROM noted(:id, '65 min') n;
+SELECT is_empty(format('SELECT noted(%s, %L)', :id, '75 min'), 'watched for longer: nothing more');
 ROLLBACK TO withdrawn;
 
 -- dismissed, taken back by hand and by worth, expired
@@ -61,7 +73,7 @@ SELECT ff_dismiss('batch', 'too small');
 SELECT later();
 UPDATE ff_internal.relation SET updated = updated WHERE rel_id = :id;
 UPDATE ff_internal.dismissal SET wal_bytes = 1;
-SELECT ff_internal.note_fit(f, :id, (SELECT decision FROM ff_internal.advice('batch')), :now, 1e12, NULL, NULL)
+SELECT ff_internal.note_fit(f, :id, (SELECT decision FROM ff_internal.advice('batch')), :now, 1e12, NULL, NULL, NULL)
     FROM ff_internal.fit f WHERE rel_id = :id;
 SELECT is((array_agg(n))[1], 'taken back the dismissal: the change saves three times as much WAL as then', 'overtaken')
     FROM news('batch') n;
@@ -76,11 +88,11 @@ SELECT matches(string_agg(n, '|'), '^blocked updates change an indexed column: .
 SELECT ff_internal.collect_fit(:indexed);
 SELECT is(count(*), 1::bigint, 'once') FROM news('indexed') n;
 SELECT ff_internal.note_fit(f, :indexed, jsonb_populate_record(a.decision, '{"seen_cause": "no_data"}'), 100, NULL,
-    NULL, NULL)
+    NULL, NULL, NULL)
     FROM ff_internal.advice('indexed') a, ff_internal.fit f WHERE rel_id = :indexed;
 SELECT is(count(*), 1::bigint, 'too little data says nothing about indexes') FROM news('indexed') n;
 SELECT ff_internal.note_fit(f, :indexed, jsonb_populate_record(a.decision, '{"seen_cause": "settled"}'), 100, NULL,
-    NULL, NULL)
+    NULL, NULL, NULL)
     FROM ff_internal.advice('indexed') a, ff_internal.fit f WHERE rel_id = :indexed;
 SELECT is((array_agg(n))[1], 'unblocked most updates change no indexed column any more', 'unblocked')
     FROM news('indexed') n;

@@ -21,8 +21,8 @@ INSERT INTO inserted SELECT g, repeat('x', 76) FROM generate_series(1, 140) g;
 SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_rows_err,
        dead_rows, rows_per_page, rows_per_page_max, fill_histogram
   FROM measured('inserted');
-SELECT live_pct = (100 * 140 * 105 / 16384.0)::real AS live, live_pct_err, dead_pct, dead_pct_err,
-       free_pct = (100 * 2 * (8168 - 70 * 116) / 16384.0)::real AS free, free_pct_err
+SELECT live_pct = round(100 * 140 * 105 / 16384.0, 3)::real AS live, live_pct_err, dead_pct, dead_pct_err,
+       free_pct = round(100 * 2 * (8168 - 70 * 116) / 16384.0, 3)::real AS free, free_pct_err
   FROM measured('inserted');
 SELECT inserted_width, updated_width, updated_pct,
        update_group_rows, update_distances, inserted_lengths, updated_lengths

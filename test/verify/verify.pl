@@ -50,7 +50,7 @@ sub laps
 	return;
 }
 
-# One change in ff_internal.verified(). Per measure: verdict, values before and after, interval and prediction.
+# One change in ff_verify(). Per measure: verdict, values before and after, interval and prediction.
 sub verified
 {
 	my ($of, $change) = @_;

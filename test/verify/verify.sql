@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(108);
+SELECT plan(112);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -123,7 +123,7 @@ RETURNS TABLE (before float8, after float8, low float8, high float8, predicted f
     undo text, change text)
     LANGUAGE sql AS $$
 SELECT v.before, v.after, v.difference_low, v.difference_high, v.predicted, v.verdict, v.note, v.undo, v.change
-  FROM ff_internal.verified(quote_ident(name)::regclass, true) v WHERE v.measure = what
+  FROM ff_verify(quote_ident(name)::regclass, true) v WHERE v.measure = what
 $$;
 
 -- helped: of six equal intervals the first two are left out as settling
@@ -486,25 +486,41 @@ SELECT is((SELECT array_agg(ff_internal.setting_shown(v, u) ORDER BY n)
 -- ---------------------------------------------------------------------------
 SELECT is(ff_internal.calibration(:helped), NULL, 'no prediction: no calibration');
 INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
-    predicted_hot_low, predicted_hot_high, wal_bytes_saved)
-VALUES (:helped, now() - interval '6 hours', 100, 50, 97, 95, 98, 300);
+    predicted_hot_low, predicted_hot_high, predicted_wal_pct)
+VALUES (:helped, now() - interval '6 hours', 100, 50, 97, 95, 98, 70);
 SELECT matches((SELECT predicted || ', ' || note FROM told('helped', 'HOT share')), '^97, predicted between 95 and 98$',
     'the predicted HOT share and range are shown');
 SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update')), '(1000,700)',
-    'the predicted WAL is the WAL before minus what is saved');
-SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'collect_verdicts() judges a prediction that was followed');
+    'the predicted WAL is a share of that before');
+-- only these are due; each has a history that ended half an hour after its change
+UPDATE ff_internal.change SET judged_at = now(), verdict = 'helped' WHERE rel_id <> :helped;
+SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'collect_verdicts() judges a change that was not judged yet');
 SELECT is((SELECT (verdict, achieved_hot_pct, judged_at IS NOT NULL)::text
     FROM ff_internal.prediction WHERE rel_id = :helped),
-    '(helped,99,t)', 'the verdict and the HOT share achieved are stored');
+    '(helped,99,t)', 'the verdict and the HOT share achieved are stored with the prediction that was followed');
 CREATE FUNCTION verdicts() RETURNS text[]
     LANGUAGE sql AS $$ SELECT array_agg(c.details ORDER BY c.details) FROM ff_changes() c WHERE c.what = 'verdict' $$;
 SELECT is(verdicts(), '{helped: fillfactor 100 -> 50}', 'ff_changes() has the verdict');
-UPDATE ff_internal.prediction SET judged_at = judged_at - interval '2 hours' WHERE rel_id = :helped;
-SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'it is judged again after an hour');
+UPDATE ff_internal.change SET judged_at = now() - interval '2 hours' WHERE rel_id = :helped;
+SELECT is(ff_internal.collect_verdicts(0), 0::bigint, 'nothing was counted since: it is not judged again');
+UPDATE ff_internal.change SET judged_at = now() - interval '5 hours' WHERE rel_id = :helped;
+SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'something was: it is, an hour later');
 SELECT is(verdicts(), '{helped: fillfactor 100 -> 50}', 'the same verdict is no news');
-UPDATE ff_internal.prediction SET judged_at = judged_at - interval '2 hours', verdict = 'hurt' WHERE rel_id = :helped;
+UPDATE ff_internal.change SET judged_at = now() - interval '5 hours', verdict = 'hurt' WHERE rel_id = :helped;
 SELECT ff_internal.collect_verdicts(0);
 SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: fillfactor 100 -> 50}', 'another verdict is');
+-- by hand, options, indexes, and one that cannot be judged yet
+DELETE FROM ff_internal.advice_event;
+UPDATE ff_internal.change c SET judged_at = NULL, verdict = NULL FROM ff_internal.relation r
+ WHERE r.rel_id = c.rel_id AND r.relname IN ('hurt2', 'options', 'dropped', 'early');
+SELECT is(ff_internal.collect_verdicts(0), 4::bigint, 'changes that nobody advised are judged');
+SELECT is(verdicts(), (SELECT array_agg(DISTINCT v.verdict || ': ' || v.change ORDER BY v.verdict || ': ' || v.change)
+    FROM ff_verify() v WHERE v.measure = 'overall' AND v.relation::text IN ('hurt2', 'options', 'dropped')),
+    'ff_changes() has the verdicts of ff_verify() on a fillfactor, options and indexes');
+SELECT is((SELECT array_agg(c.kind || ' ' || coalesce(c.verdict, '-') ORDER BY r.relname)
+    FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id)
+    WHERE r.relname IN ('hurt2', 'options', 'dropped', 'early')),
+    '{indexes helped,fillfactor -,fillfactor hurt,options hurt}', 'they are stored with the changes');
 SELECT is(ff_internal.calibration(:helped), 1::float8, 'HOT share within 5 points of the prediction: calibration 1');
 UPDATE ff_internal.prediction SET predicted_hot_pct = 84, predicted_hot_low = 80, predicted_hot_high = 89
     WHERE rel_id = :helped;

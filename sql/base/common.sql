@@ -1,4 +1,4 @@
--- The extension's settings, for its SQL functions, and helpers for generated text.
+-- What all stages use: the extension's own settings, errors and rights of callers, texts.
 
 -- Value of fillfactor_advisor.NAME in its base unit (lookback, retention, payback_time: seconds). Error 42704: no such
 -- setting.
