@@ -5,14 +5,14 @@ DECLARE
         collect, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem, try_step, is_skip,
         collect_end, collect_statements, collect_statements_failed, collect_horizon, collect_settings, current_epoch,
         counted_since, table_differences, close_tables, write_changes, write_differences, read_statements,
-        observed_texts, observed_sample, inserted_width, close_statements, add_statement, is_shared,
+        observed_texts, observed_sample, inserted_width, close_statements, add_statement,
         admit_statements, sum_statements,
         write_statements, rows_kept, roll_up, prune, cron, check_collector, job_name, check_cron, spread,
         schedule_job, unschedule_jobs, database_jobs, schedule_databases,
         fits_due, collect_fit, note, note_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, own_index_definitions, index_shape, other_options,
-        collect_due, parse_statement, total, counters_plus, counter_columns, resolve, shell_quoted, horizon_holders,
-        own_horizon_holders, statement_shown, tracked_settings}';
+        collect_due, parse_statement, total, counters_plus, counter_columns, resolve, tables_named, shell_quoted,
+        horizon_holders, own_horizon_holders, statement_shown, tracked_settings}';
     for_all    CONSTANT text[] := '{refuse, check_role, overview, fitted, blocked, verdicts, setting, lookback,
         own_server}';
     installing CONSTANT text[] := '{define, refuse_strangers, give_rights}';

@@ -50,7 +50,7 @@ RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY 
 CREATE FUNCTION ff_internal.besides_statements(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN e.kept_share >= ff_internal.threshold('BLOCKED') AND e.indexed_share IS NULL
-            THEN ff_internal.statements_hint()
+            THEN concat_ws('; ', ff_internal.statements_hint(), ff_internal.trigger_words(e.relation, e.began_at))
             WHEN e.kept_share - e.indexed_share >= ff_internal.threshold('UNEXPLAINED')
             THEN 'statements explain ' || ff_internal.percent(100 * e.indexed_share) || ' of the updates; '
                  || coalesce(ff_internal.trigger_words(e.relation, e.began_at),

@@ -190,7 +190,7 @@ AS $$
                         - 84 * (SELECT count(*) FROM pg_index i WHERE i.indrelid = relation AND i.indisvalid))
       FROM ff_internal.statement_target t
       JOIN ff_internal.statement_history h USING (statement_id)
-     WHERE t.relid = relation AND t.command = 'INSERT' AND t.how = 'top' AND NOT t.shared
+     WHERE t.relid = relation AND t.command = 'INSERT' AND t.how = 'top'
        AND NOT EXISTS (SELECT FROM ff_internal.statement_target o
                         WHERE o.statement_id = t.statement_id AND o."position" <> t."position")
     HAVING sum(h.rows) >= 100 AND sum(h.wal_fpi) <= 0.01 * sum(h.rows)

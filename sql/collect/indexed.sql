@@ -128,68 +128,90 @@ BEGIN
 END
 $$;
 
--- A table and the partitioned tables above it, under whose names statements may write it.
-CREATE FUNCTION ff_internal.with_ancestors(relation oid) RETURNS SETOF oid
-LANGUAGE sql STABLE ROWS 2
-BEGIN ATOMIC
-    SELECT relation UNION SELECT a.relid::oid FROM pg_partition_ancestors(relation) a;
-END;
+-- The tables that a name without a schema may mean: those of the name with all of these columns, one per tenant, say.
+-- Empty if one of that name is temporary, which hides them.
+CREATE FUNCTION ff_internal.tables_named(relation_name text, columns text[]) RETURNS oid[]
+LANGUAGE sql STABLE
+RETURN (SELECT coalesce(array_agg(c.oid) FILTER (WHERE c.fits), '{}')
+          FROM (SELECT t.oid, t.relpersistence = 't' AS hides, NOT EXISTS (
+                           SELECT FROM unnest(columns) n(name)
+                            WHERE NOT EXISTS (SELECT FROM pg_attribute a
+                                               WHERE a.attrelid = t.oid AND a.attname = n.name
+                                                 AND NOT a.attisdropped)) AS fits
+                  FROM pg_class t WHERE t.relname = relation_name AND t.relkind IN ('r', 'p')) c
+        HAVING bool_or(c.hides) IS NOT TRUE);
 
--- The targets of statements that write a table. part: of what a statement did, this table's; statements that count for
--- several tables of one name are divided by the updates of each since a time, NULL: all.
+-- The rows that a table and its partitions had inserted, updated or deleted since a time; NULL: all.
+CREATE FUNCTION ff_internal.rows_written(relation oid, command text, since timestamptz) RETURNS double precision
+LANGUAGE sql STABLE
+RETURN (SELECT sum(CASE command WHEN 'UPDATE' THEN i.updated WHEN 'DELETE' THEN i.deleted ELSE i.inserted END)
+          FROM ff_internal.relation r
+          JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+         WHERE r.closed_at IS NULL AND (since IS NULL OR i.ended_at > since)
+           AND r.relid IN (SELECT relation UNION ALL SELECT p.relid FROM pg_partition_tree(relation) p));
+
+-- The targets of statements that write a table, under its name or that of a partitioned table above it. part: of what a
+-- statement did, that of the table so named; statements that count for several are divided by the rows that each had
+-- written since a time, NULL: ever.
 CREATE FUNCTION ff_internal.targets_of(
     relation oid, since timestamptz, OUT target ff_internal.statement_target, OUT part double precision)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-    SELECT t, 1 FROM ff_internal.statement_target t
-     WHERE t.relid IN (SELECT * FROM ff_internal.with_ancestors(relation))
-    UNION ALL
-    SELECT t, p.own / p.total
-      FROM pg_class c
-      JOIN ff_internal.statement_target t ON t.relation_name = c.relname AND t.shared
-     CROSS JOIN (SELECT sum(i.updated) FILTER (WHERE r.relid = relation)::double precision, sum(i.updated)
-                   FROM ff_internal.relation r
-                   JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
-                  WHERE r.closed_at IS NULL AND (since IS NULL OR i.ended_at > since)
-                    AND r.relname = (SELECT o.relname FROM pg_class o WHERE o.oid = relation)) p(own, total)
-     WHERE c.oid = relation AND p.own > 0;
+    SELECT t, p.part
+      FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a) n(oid)
+      JOIN pg_class c ON c.oid = n.oid
+      JOIN ff_internal.statement_target t ON t.relid = c.oid OR t.shared AND t.relation_name = c.relname
+     CROSS JOIN LATERAL (SELECT CASE WHEN t.shared
+                                     THEN ff_internal.tables_named(t.relation_name, t.columns) END OFFSET 0) s(tables)
+     CROSS JOIN LATERAL (
+           SELECT CASE WHEN c.oid = ANY (s.tables) AND cardinality(s.tables) > 1
+                       THEN (SELECT sum(w.rows) FILTER (WHERE o.oid = c.oid) / nullif(sum(w.rows), 0)
+                               FROM unnest(s.tables) o(oid), ff_internal.rows_written(o.oid, t.command, since) w(rows))
+                       WHEN t.relid = c.oid OR c.oid = ANY (s.tables) THEN 1 END) p(part)
+     WHERE p.part > 0;
 END;
 
 -- Returns the UPDATE statements of a table in the history since a time, and the columns that each changes (NULL:
--- unknown). rows: for an UPDATE in a WITH query those of the whole statement, because its own are unknown.
+-- unknown); of these, computed are not set to a given value, see statement_target. rows: for an UPDATE in a WITH query
+-- those of the whole statement, because its own are unknown. seen_at: when it was first seen to have run.
 CREATE FUNCTION ff_internal.updates_seen(
-    relation oid, since timestamptz, OUT statement_id bigint, OUT how text, OUT columns text[], OUT calls numeric,
-    OUT rows numeric, OUT began_at timestamptz)
+    relation oid, since timestamptz, OUT statement_id bigint, OUT how text, OUT columns text[], OUT computed text[],
+    OUT calls numeric, OUT rows numeric, OUT began_at timestamptz, OUT seen_at timestamptz)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-    SELECT t.statement_id, t.how, ff_internal.changed_columns(relation, t.columns), round(h.calls * o.part::numeric),
-           round(h.rows * o.part::numeric), h.began_at
+    SELECT t.statement_id, t.how, c.columns,
+           t.computed || ARRAY(SELECT unnest(c.columns) EXCEPT SELECT unnest(t.columns)),
+           round(h.calls * o.part::numeric), round(h.rows * o.part::numeric), h.began_at, h.seen_at
       FROM ff_internal.targets_of(relation, since) o
      CROSS JOIN LATERAL (SELECT (o.target).*) t
-     CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows) AS rows, min(n.began_at) AS began_at
+     CROSS JOIN LATERAL (SELECT ff_internal.changed_columns(relation, t.columns) OFFSET 0) c(columns)
+     CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows) AS rows, min(n.began_at) AS began_at,
+                                min(n.ended_at) AS seen_at
                            FROM ff_internal.statement_history n
                           WHERE n.statement_id = t.statement_id AND n.ended_at > since) h
      WHERE t.command = 'UPDATE' AND h.calls > 0;
 END;
 
--- Columns that have one value in all rows, as ANALYZE saw it: to set them changes nothing. NULL: none.
+-- Columns that had one value in all rows when ANALYZE saw them last. NULL: unknown, as without SELECT on the table.
 CREATE FUNCTION ff_internal.still_columns(relation oid) RETURNS text[]
 LANGUAGE sql STABLE
 RETURN coalesce(
        (SELECT array_agg(a.name) FROM ff_internal.observed o, jsonb_array_elements_text(o.said->'still') a(name)
          WHERE o.kind = 'table' AND o.id = relation),
-       (SELECT array_agg(s.attname::text ORDER BY s.attname)
+       (SELECT coalesce(array_agg(s.attname::text ORDER BY s.attname)
+                        FILTER (WHERE s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1), '{}')
           FROM pg_class c
           JOIN pg_namespace n ON n.oid = c.relnamespace
           JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
-         WHERE c.oid = relation AND (s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1)));
+         WHERE c.oid = relation HAVING count(*) > 0));
 
 -- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;
 -- without any such statement all are suspects, the primary key only if it is the only one. share: blocked updates that
 -- set its columns, 0 to 1; alone: those that set no other index's; ids, parts: its statements and their share of the
--- blocked updates. still: all of its columns that are set have one value, while those of other indexes change.
+-- blocked updates. still: those of its columns that are set get a given value, all rows had one when they were analyzed
+-- after such updates, and the other statements explain what was not HOT; NULL: given, but no ANALYZE says more.
 CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
                ids bigint[], parts double precision[], still boolean, statements text[], columns text[], usage text)
@@ -205,34 +227,50 @@ AS $$
          CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
          WHERE i.indrelid = relation AND i.indislive
     ), updating AS MATERIALIZED (
-        SELECT u.statement_id, u.columns, u.calls, CASE WHEN u.how <> 'cte' THEN u.rows END AS rows, s.text
+        SELECT u.statement_id, u.columns, u.computed, u.calls, u.seen_at,
+               CASE WHEN u.how <> 'cte' THEN u.rows END AS rows, s.text
           FROM ff_internal.updates_seen(relation, now() - ff_internal.lookback()) u
           JOIN ff_internal.statement s ON s.statement_id = u.statement_id AND s.closed_at IS NULL
-    ), set AS MATERIALIZED (
+    ), touching AS MATERIALIZED (
         SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::double precision AS weight,
-               bool_and(x.name = ANY (v.columns)) IS TRUE AS still,
+               CASE WHEN bool_or(NOT g.still) THEN false WHEN count(*) = count(g.still) THEN true END AS still,
                format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'),
                       coalesce(max(u.rows)::text, 'unknown'),
                       left(regexp_replace(max(u.text), '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
           FROM indexed x
           JOIN updating u ON x.name = ANY (u.columns)
-         CROSS JOIN (SELECT ff_internal.still_columns(relation) OFFSET 0) v(columns)
+         CROSS JOIN (SELECT ff_internal.still_columns(relation),
+                            CASE WHEN (SELECT s.observed IS NULL FROM ff_internal.server s)
+                                 THEN coalesce(greatest(pg_stat_get_last_analyze_time(relation),
+                                                        pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
+                                 ELSE 'infinity' END OFFSET 0) v(columns, analyzed_at)
+         CROSS JOIN LATERAL (SELECT CASE WHEN x.name <> ALL (u.computed)
+                                         THEN CASE WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END
+                                         ELSE false END) g(still)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id
-    ), touching AS MATERIALIZED (
-        -- where no other index can be the cause, the statistics are too old
-        SELECT t.*, count(*) FILTER (WHERE NOT t.summarizing AND NOT t.harmless)
-                    OVER (PARTITION BY t.statement_id) AS in_the_way
-          FROM (SELECT s.*, s.still AND NOT bool_and(s.still OR s.summarizing) OVER (PARTITION BY s.statement_id)
-                            AS harmless FROM set s) t
+    ), judged AS MATERIALIZED (
+        SELECT t.*, (t.still AND f.fits) IS TRUE AS harmless,
+               count(*) FILTER (WHERE NOT t.summarizing AND (t.still AND f.fits) IS NOT TRUE)
+               OVER (PARTITION BY t.statement_id) AS in_the_way
+          FROM touching t
+         CROSS JOIN (SELECT (SELECT coalesce(sum(m.weight), 0)
+                               FROM (SELECT max(o.weight) AS weight FROM touching o
+                                      WHERE NOT o.summarizing AND o.still IS NOT TRUE GROUP BY o.statement_id) m)
+                            >= 0.9 * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0))
+                       FROM ff_internal.relation r
+                       JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+                      WHERE r.relid = relation AND r.closed_at IS NULL
+                        AND i.ended_at > now() - ff_internal.lookback()) f(fits)
     ), found AS (
         SELECT t.indexrelid, t.summarizing, true AS seen, coalesce(sum(t.part), 0) AS share,
                coalesce(sum(t.part) FILTER (WHERE t.in_the_way = 1), 0) AS alone,
                array_agg(t.statement_id) AS ids, array_agg(coalesce(t.part, 0)) AS parts,
-               bool_and(t.harmless) AS still,
+               CASE WHEN bool_and(t.harmless) THEN true
+                    WHEN NOT bool_or(t.still IS NULL AND t.in_the_way > 1) THEN false END AS still,
                (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
           FROM (SELECT o.*, CASE WHEN NOT o.summarizing AND NOT o.harmless THEN o.weight / w.weight END AS part
-                  FROM touching o
-                 CROSS JOIN (SELECT nullif(sum(q.weight / q.in_the_way), 0) FROM touching q
+                  FROM judged o
+                 CROSS JOIN (SELECT nullif(sum(q.weight / q.in_the_way), 0) FROM judged q
                               WHERE NOT q.summarizing AND NOT q.harmless) w(weight)) t
          GROUP BY t.indexrelid, t.summarizing
         UNION ALL
@@ -254,17 +292,17 @@ AS $$
               AND (NOT f.seen OR EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns)))) c
 $$;
 
--- Names of a table's triggers of update_triggers(), and the indexed columns, without the primary key, that they may
--- change because no statement since a time does; NULL: one or the other is missing.
+-- The triggers of update_triggers(), and the indexed columns, without the primary key, that they may change where no
+-- statement since a time does: those that not every statement sets; NULL: one or the other is missing.
 CREATE FUNCTION ff_internal.trigger_words(relation oid, since timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT format('%s %s may change %s, which no statement sets', CASE WHEN t.n = 1 THEN 'trigger' ELSE 'triggers' END,
+    SELECT format('%s %s may change %s where no statement does', CASE WHEN t.n = 1 THEN 'trigger' ELSE 'triggers' END,
                   t.names, string_agg(quote_ident(c.name), ', ' ORDER BY c.name))
       FROM (SELECT count(*) AS n, string_agg(quote_ident(g.name), ', ' ORDER BY g.name) AS names
               FROM ff_internal.update_triggers($1) g HAVING count(*) > 0) t
      CROSS JOIN unnest(ff_internal.indexed_columns($1)) c(name)
-     WHERE NOT EXISTS (SELECT FROM ff_internal.updates_seen($1, since) u WHERE c.name = ANY (u.columns))
+     WHERE (SELECT bool_and(c.name = ANY (u.columns)) FROM ff_internal.updates_seen($1, since) u) IS NOT TRUE
        AND NOT EXISTS (SELECT FROM pg_index i
                          JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
                         WHERE i.indrelid = $1 AND i.indisprimary AND a.attname = c.name)
@@ -281,7 +319,7 @@ AS $$
               FROM ff_internal.blocking_indexes($1) b
               JOIN pg_index i USING (indexrelid)
               JOIN pg_class c ON c.oid = b.indexrelid
-             WHERE NOT b.summarizing AND NOT b.still) s
+             WHERE NOT b.summarizing AND b.still IS NOT TRUE) s
 $$;
 
 -- Whether an index change affected which updates can be HOT: a statement sets a column that was indexed only before or

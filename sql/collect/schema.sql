@@ -227,7 +227,8 @@ CREATE TABLE ff_internal.statement_target (
     relid         oid,               -- the table; NULL: see reason
     rel_id        bigint,            -- key in relation; NULL for a partitioned table
     columns       text[],            -- columns that an UPDATE changes, as written; not those set to what they are
-    shared        boolean NOT NULL DEFAULT false, -- counts for each table of that name: all have these columns
+    computed      text[],            -- of these, those set to more than a given value, which may be what they are
+    shared        boolean NOT NULL DEFAULT false, -- without a schema: may be any table of that name with these columns
     reason        text,              -- why the table is unknown
     PRIMARY KEY (statement_id, "position"),
     CHECK ((relid IS NULL) = (reason IS NOT NULL))

@@ -2,34 +2,42 @@
 -- without it; statement_snapshot.reason says what is missing then.
 
 -- Returns the tables that a statement writes, one row per command and table, see statement_target; for an unreadable
--- text one row with the reason. Only parses: looks up and executes nothing.
+-- text one row with the reason. conflict_key: constraint of ON CONFLICT. Only parses: looks up and executes nothing.
 CREATE FUNCTION ff_internal.parse_statement(
-    query text, OUT command text, OUT schema_name text, OUT relation_name text, OUT columns text[], OUT how text,
-    OUT reason text) RETURNS SETOF record
+    query text, OUT command text, OUT schema_name text, OUT relation_name text, OUT columns text[],
+    OUT computed text[], OUT conflict_key text, OUT how text, OUT reason text) RETURNS SETOF record
 LANGUAGE c VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'ff_parse_statement';
 
 -- Returns the table that a name in a statement means, or the reason why none is known; neither for system tables and
--- our own. The session's search_path is unknown, so an unqualified name counts only if it is unique in the database.
--- pg_catalog comes first in every search_path.
-CREATE FUNCTION ff_internal.resolve(schema_name text, relation_name text, OUT relid oid, OUT reason text)
+-- our own. The session's search_path is unknown: a name without a schema may mean each table of that name that has
+-- these columns (shared, see tables_named()), views only if there is no table. pg_catalog comes first in every
+-- search_path.
+CREATE FUNCTION ff_internal.resolve(
+    schema_name text, relation_name text, columns text[], OUT relid oid, OUT reason text, OUT shared boolean)
 LANGUAGE sql STABLE
 AS $$
-    SELECT CASE WHEN r.reason IS NULL THEN m.oid END, nullif(r.reason, '')
-      FROM (SELECT count(*) AS tables, min(c.oid) AS oid, min(c.relkind) AS relkind, min(c.relpersistence) AS kept,
-                   bool_or(n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast', 'ff_internal')) AS ignored,
-                   left(string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname), 200) AS names
+    SELECT CASE WHEN r.reason IS NULL THEN coalesce(m.named[1], m.oid) END, nullif(r.reason, ''), m.named <> '{}'
+      FROM (SELECT count(*) FILTER (WHERE k.is_table) AS tables, min(c.oid) FILTER (WHERE k.is_table) AS oid,
+                   min(c.relkind) AS relkind, bool_or(c.relpersistence = 't') AS temporary,
+                   bool_or(n.nspname IN ('pg_catalog', 'ff_internal')) AS ignored,
+                   left(string_agg(format('%I.%I', n.nspname, c.relname), ', ' ORDER BY n.nspname)
+                        FILTER (WHERE k.is_table), 200) AS names,
+                   CASE WHEN $1 IS NULL THEN ff_internal.tables_named($2, $3) ELSE '{}' END AS named
               FROM pg_class c
               JOIN pg_namespace n ON n.oid = c.relnamespace
+             CROSS JOIN LATERAL (SELECT c.relkind IN ('r', 'p')) k(is_table)
              WHERE c.relname = $2 AND c.relkind = ANY (ARRAY['r', 'p', 'v', 'm', 'f']::"char"[])
                AND (n.nspname = $1 OR $1 IS NULL AND n.nspname NOT IN ('information_schema', 'pg_toast'))) m
      CROSS JOIN LATERAL (
            SELECT CASE WHEN m.ignored OR $1 IN ('pg_catalog', 'information_schema', 'pg_toast') THEN ''
-                       WHEN m.tables = 0 THEN 'no table of that name in this database: dropped, renamed or temporary'
-                       WHEN m.tables > 1 THEN 'several tables of that name: ' || m.names
-                       WHEN m.kept = 't' OR $1 = 'pg_temp' THEN 'temporary table'
-                       WHEN m.relkind IN ('v', 'm') THEN 'view'
-                       WHEN m.relkind = 'f' THEN 'foreign table' END) r(reason)
+                       WHEN m.tables > 1 AND (cardinality(m.named) = 1) IS NOT TRUE
+                       THEN 'several tables of that name: ' || m.names
+                       WHEN m.temporary OR $1 = 'pg_temp' THEN 'temporary table'
+                       WHEN m.tables > 0 THEN NULL
+                       WHEN m.relkind IS NULL
+                       THEN 'no table of that name in this database: dropped, renamed or temporary'
+                       WHEN m.relkind = 'f' THEN 'foreign table' ELSE 'view' END) r(reason)
 $$;
 
 -- In a mirror, the texts that its source sent, as of this database; columns as in pg_stat_statements, whose argument it
@@ -130,42 +138,38 @@ BEGIN
 END
 $$;
 
--- Whether a name without a schema means tables only, several, that all have these columns: one schema per tenant, say.
-CREATE FUNCTION ff_internal.is_shared(schema_name text, relation_name text, columns text[]) RETURNS boolean
-LANGUAGE sql STABLE
-RETURN schema_name IS NULL AND (
-    SELECT count(*) > 1 AND bool_and(c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND NOT EXISTS (
-               SELECT FROM unnest(columns) n(name)
-                WHERE NOT EXISTS (SELECT FROM pg_attribute a
-                                   WHERE a.attrelid = c.oid AND a.attname = n.name AND NOT a.attisdropped)))
-      FROM pg_class c WHERE c.relname = relation_name AND c.relkind IN ('r', 'p', 'v', 'm', 'f'));
-
 -- Parses one new statement and records what it writes.
 CREATE FUNCTION ff_internal.add_statement(
     queryid bigint, toplevel boolean, query text, snapshot_at timestamptz) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
     WITH target AS MATERIALIZED (
-        SELECT p.command, p.how, p.relation_name, p.columns, p.reason AS unread, m.relid, m.reason,
-               m.relid IS NULL AND ff_internal.is_shared(p.schema_name, p.relation_name, p.columns) AS shared,
-               row_number() OVER () AS place
+        SELECT p.*, m.relid, m.reason AS unknown, coalesce(m.shared, false) AS shared, row_number() OVER () AS place
           FROM ff_internal.parse_statement(query) p
-         CROSS JOIN LATERAL ff_internal.resolve(p.schema_name, p.relation_name) m
+         CROSS JOIN LATERAL ff_internal.resolve(p.schema_name, p.relation_name, p.columns) m
          WHERE p.reason IS NOT NULL OR m.relid IS NOT NULL OR m.reason IS NOT NULL
          LIMIT 32767            -- smallint, the type of position; no statement has that many targets
     ), statement AS (
         INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, reason, opened_at)
         SELECT $1, $2, CASE WHEN bool_or(t.relid IS NOT NULL OR t.shared) THEN 'write'
                            WHEN count(*) > 0 THEN 'unattributed' ELSE 'other' END,
-               CASE WHEN count(*) > 0 THEN left(query, 4000) END, octet_length(query), max(t.unread), snapshot_at
+               CASE WHEN count(*) > 0 THEN left(query, 4000) END, octet_length(query), max(t.reason), snapshot_at
           FROM target t
         RETURNING statement_id
     )
     INSERT INTO ff_internal.statement_target
     SELECT s.statement_id, t.place, t.command, t.how, t.relation_name, t.relid,
            (SELECT max(r.rel_id) FROM ff_internal.relation r WHERE r.relid = t.relid AND r.closed_at IS NULL),
-           t.columns, t.shared, t.reason
-      FROM target t, statement s WHERE t.unread IS NULL
+           -- ON CONFLICT ON CONSTRAINT ... SET key = EXCLUDED.key
+           CASE WHEN t.conflict_key IS NULL THEN t.columns ELSE ARRAY(
+               SELECT o.name FROM unnest(t.columns) o(name)
+                WHERE o.name = ANY (t.computed)
+                   OR o.name NOT IN (SELECT a.attname FROM pg_constraint k
+                                       JOIN pg_class c ON c.oid = k.conrelid AND c.relname = t.relation_name
+                                       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (k.conkey)
+                                      WHERE k.conname = t.conflict_key)) END,
+           t.computed, t.shared, t.unknown
+      FROM target t, statement s WHERE t.reason IS NULL
 $$;
 
 -- Adds new statements that write, reading each text once. Places go first to known statements still in
@@ -425,15 +429,16 @@ AS $$
               FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
              GROUP BY h.statement_id) s
       JOIN ff_internal.statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
-      LEFT JOIN ff_internal.statement_target t ON t.statement_id = s.statement_id
+      LEFT JOIN (SELECT * FROM ff_internal.statement_target WHERE $1 IS NULL
+                 UNION ALL
+                 SELECT (o.target).* FROM ff_internal.targets_of($1, NULL) o) t ON t.statement_id = s.statement_id
       LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
      -- the part of the lookback in which statements were read
      CROSS JOIN (SELECT extract(epoch FROM max(l.snapshot_at) - min(l.snapshot_at))::double precision AS seconds
                    FROM ff_internal.statement_snapshot l
                   WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()) p
      CROSS JOIN LATERAL (SELECT CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows END AS rows) r
-     WHERE $1 IS NULL OR c.oid IN (SELECT * FROM ff_internal.with_ancestors($1))
-        OR t.shared AND t.relation_name = (SELECT o.relname FROM pg_class o WHERE o.oid = $1)
+     WHERE $1 IS NULL OR t.statement_id IS NOT NULL AND q.closed_at IS NULL
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.reason
       FROM ff_internal.statements_missing() m(reason)
@@ -442,7 +447,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
 'The statements that write a table, over fillfactor_advisor.lookback, one row per table and command. relation: NULL '
 'if unknown or one of several, see reason. how: position in the statement (top, on_conflict, merge, cte). '
-'columns: those an UPDATE sets, without a = a, and without a = EXCLUDED.a after ON CONFLICT (a). rows: NULL for the '
+'columns: those an UPDATE sets, without those that stay what they are (a = a, the key of ON CONFLICT, a = u.a WHERE '
+'t.a = u.a). rows: NULL for the '
 'targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution time, milliseconds. '
 'blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. statement_id: key of its history. queryid: '
 'as in pg_stat_statements. query: the first 4000 characters. reason: why the table is unknown, or, in '

@@ -60,91 +60,78 @@ AS $$
      WHERE f.seen_at IS NOT NULL
 $$;
 
--- Returns at most so many indexes that keep a table's updates from being HOT; NULL: all.
-CREATE FUNCTION ff_internal.blockers(e ff_internal.table_evidence, most bigint DEFAULT NULL)
+-- Returns the indexes that keep a table's updates from being HOT, and those that nothing needs or scans but each other
+-- update writes to; of the latter only_watched: those watched for long enough to drop them.
+CREATE FUNCTION ff_internal.blockers(e ff_internal.table_evidence, only_watched boolean)
 RETURNS SETOF ff_internal.blocker
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     WITH known AS (
-        SELECT e.relation, e.indexes, x.*, r.rate, s.scans, f.since, n.needed, w.watched,
+        SELECT i.indexrelid, x.summarizing, x.seen, x.statements, x.columns, coalesce(x.usage, 'unused') AS usage,
+               coalesce(x.share, z.nothing) AS share, coalesce(x.alone, z.nothing) AS alone, x.ids, x.parts, x.still,
+               s.scans, f.since, n.needed, w.watched, r.rate, u.besides,
                -- of what was kept from HOT, what statements explain
-               CASE WHEN x.seen THEN coalesce(least(1, e.indexed_share / nullif(e.kept_share, 0)), 1) ELSE 1 END AS explained,
-               n.needed IS NULL AND NOT x.summarizing AND NOT x.still
+               e.kept_share * r.rate * o.part AS kept, e.kept_with_room * r.rate * o.part AS with_room,
+               x.indexrelid IS NOT NULL AND NOT x.summarizing AND x.still IS NOT TRUE AS blocks,
+               n.needed IS NULL AND x.summarizing IS NOT TRUE AND x.still IS NOT TRUE
                AND (NOT i.indisvalid OR s.scans = 0 AND w.watched) AS free
-          FROM ff_internal.updates_per_s(e) r(rate)
-         CROSS JOIN LATERAL (SELECT o.* FROM ff_internal.blocking_indexes(e.relation) o
-                              ORDER BY o.summarizing, o.still, o.alone DESC NULLS LAST, o.share DESC NULLS LAST,
-                                       o.indexrelid
-                              LIMIT most) x
-          JOIN pg_index i ON i.indexrelid = x.indexrelid
-         CROSS JOIN LATERAL ff_internal.scans_counted_since(x.indexrelid) f(since)
-         CROSS JOIN LATERAL ff_internal.index_needed(x.indexrelid) n(needed)
-         CROSS JOIN LATERAL ff_internal.index_scans(x.indexrelid) s(scans)
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+          JOIN pg_am m ON m.oid = c.relam
+         CROSS JOIN ff_internal.updates_per_s(e) r(rate)
+          LEFT JOIN ff_internal.blocking_indexes(CASE WHEN e.kept_share >= 0.01 THEN e.relation END) x
+                 ON x.indexrelid = i.indexrelid
+         CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
+         -- NULL counts as 1
+         CROSS JOIN LATERAL (SELECT least(1, CASE WHEN x.seen THEN e.indexed_share / nullif(e.kept_share, 0) END)) o(part)
+         CROSS JOIN LATERAL (SELECT CASE WHEN x.indexrelid IS NULL AND u.besides IS NULL THEN 0 END) z(nothing)
+         CROSS JOIN LATERAL ff_internal.scans_counted_since(i.indexrelid) f(since)
+         CROSS JOIN LATERAL ff_internal.index_needed(i.indexrelid) n(needed)
+         CROSS JOIN LATERAL ff_internal.index_scans(i.indexrelid) s(scans)
          CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
-         WHERE e.not_examined IS NULL AND e.kept_share >= 0.01
+         WHERE i.indrelid = e.relation AND e.not_examined IS NULL
+           AND (x.indexrelid IS NOT NULL
+                OR c.relkind = 'i' AND m.amname <> 'brin' AND i.indisready AND s.scans = 0 AND n.needed IS NULL
+                   AND e.recent_updated > 0 AND e.hot_share <= 0.99
+                   AND (w.watched OR NOT i.indisvalid OR NOT only_watched))
     ), placed AS (
-        SELECT k.*, row_number() OVER (ORDER BY k.summarizing, k.still, k.free AND k.seen DESC,
+        SELECT k.*, row_number() OVER (ORDER BY NOT k.blocks, k.usage = 'unused', k.summarizing, k.free AND k.seen DESC,
                                                 k.alone DESC NULLS LAST, k.share DESC NULLS LAST,
                                                 k.needed IS NOT NULL, k.indexrelid) AS place FROM known k
     ), last AS (
         -- an update becomes HOT with the last index that is in its way
         SELECT max(p.place) AS place, max(q.part) AS part
-          FROM placed p CROSS JOIN LATERAL unnest(p.ids, p.parts) q(id, part)
-         WHERE NOT p.summarizing AND NOT p.still GROUP BY q.id
+          FROM placed p CROSS JOIN LATERAL unnest(p.ids, p.parts) q(id, part) WHERE p.blocks GROUP BY q.id
     )
-    SELECT p.relation, p.indexrelid, p.summarizing, p.seen, p.statements, p.columns, p.usage, p.rate,
-           e.kept_share * p.rate * p.explained * p.share, e.kept_share * p.rate * p.explained * p.alone, w.won,
+    SELECT e.relation, p.indexrelid, p.summarizing, p.seen, p.statements, p.columns, p.usage, p.rate, p.kept * p.share,
+           p.kept * p.alone, w.won,
            -- an update that becomes HOT saves an entry in every index, any other non-HOT update the one in this index
-           CASE WHEN p.summarizing THEN 0
-                ELSE w.won * p.indexes + greatest((1 - e.hot_share) * p.rate - w.won, 0) END,
-           p.scans, p.since, p.needed, p.watched, e.newpage_share IS NOT NULL,
-           e.kept_with_room < 0.99 * e.kept_share, p.still, p.free, p.place,
-           CASE WHEN NOT p.seen THEN w.won WHEN NOT p.summarizing AND NOT p.still
-                THEN e.kept_with_room * p.rate * p.explained
-                     * coalesce((SELECT sum(l.part) FROM last l WHERE l.place <= p.place), 0) END,
+           CASE WHEN NOT p.summarizing THEN w.won * e.indexes + greatest(0, (1 - e.hot_share) * p.rate - w.won)
+                WHEN p.usage = 'unused' THEN (1 - e.hot_share) * p.rate ELSE 0 END,
+           p.scans, p.since, p.needed, p.watched, e.newpage_share IS NOT NULL, e.kept_with_room < 0.99 * e.kept_share,
+           p.still, p.free, p.place,
+           CASE WHEN NOT p.seen THEN w.won
+                WHEN p.blocks
+                THEN p.with_room * coalesce((SELECT sum(l.part) FROM last l WHERE l.place <= p.place), 0) END,
            (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY o.place) FILTER (WHERE o.place <= 5)
                    || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
-              FROM placed o JOIN pg_class c ON c.oid = o.indexrelid WHERE NOT o.summarizing AND NOT o.still),
-           e.kept_with_room * p.rate * p.explained * (SELECT sum(l.part) FROM last l),
-           CASE WHEN p.place = 1 OR NOT p.seen THEN u.besides END
+              FROM placed o JOIN pg_class c ON c.oid = o.indexrelid WHERE o.blocks),
+           p.with_room * (SELECT sum(l.part) FROM last l),
+           CASE WHEN p.place = 1 OR p.seen IS NOT TRUE THEN p.besides END
       FROM placed p
-     CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
-     CROSS JOIN LATERAL (SELECT e.kept_with_room * p.rate * p.explained * p.alone) w(won);
+     CROSS JOIN LATERAL (SELECT p.with_room * p.alone) w(won);
 END;
 
--- Returns the indexes that keep no update from being HOT, but are written by each that is not, although nothing needs
--- them and no scan is known. only_watched: without those whose scans were watched too briefly to drop them.
-CREATE FUNCTION ff_internal.unused_indexes(e ff_internal.table_evidence, only_watched boolean)
-RETURNS SETOF ff_internal.blocker
-LANGUAGE sql STABLE ROWS 1
-BEGIN ATOMIC
-    SELECT e.relation, i.indexrelid, false, false, NULL::text[], NULL::text[], 'unused', r.rate,
-           0::double precision, 0::double precision, 0::double precision, (1 - e.hot_share) * r.rate, s.scans, f.since,
-           NULL::text, w.watched, true, false, false,
-           w.watched OR NOT i.indisvalid, row_number() OVER (ORDER BY c.relpages DESC, c.relname),
-           NULL::double precision, NULL::text, NULL::double precision, NULL::text
-      FROM ff_internal.updates_per_s(e) r(rate)
-     CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
-      JOIN pg_index i ON i.indrelid = e.relation AND i.indisready
-      JOIN pg_class c ON c.oid = i.indexrelid AND c.relkind = 'i'
-      JOIN pg_am m ON m.oid = c.relam AND m.amname <> 'brin'
-     CROSS JOIN LATERAL ff_internal.index_scans(i.indexrelid) s(scans)
-     CROSS JOIN LATERAL ff_internal.scans_counted_since(i.indexrelid) f(since)
-     CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
-     WHERE e.not_examined IS NULL AND e.recent_updated > 0 AND 1 - e.hot_share >= 0.01 AND s.scans = 0
-       AND (w.watched OR NOT i.indisvalid OR NOT only_watched)
-       AND ff_internal.index_needed(i.indexrelid) IS NULL
-       -- else it may be in the way after all
-       AND u.besides IS NULL
-       AND i.indexrelid NOT IN (SELECT b.indexrelid FROM ff_internal.blocking_indexes(e.relation) b
-                                 WHERE e.kept_share >= 0.01);
-END;
+-- Rounds to three digits, or to a whole number if it has more.
+CREATE FUNCTION ff_internal.three_digits(value double precision) RETURNS numeric
+LANGUAGE sql IMMUTABLE
+RETURN round(value::numeric, greatest(0, 2 - floor(log(nullif(abs(value), 0)))::integer));
 
 -- A rate, per second, in words: per day if it is small.
 CREATE FUNCTION ff_internal.rate_words(per_s double precision) RETURNS text
 LANGUAGE sql IMMUTABLE
-RETURN CASE WHEN per_s >= 1 THEN round(per_s::numeric, 1) || ' per second'
-            ELSE round((86400 * per_s)::numeric) || ' per day' END;
+RETURN CASE WHEN per_s >= 1 THEN ff_internal.three_digits(per_s) || ' per second'
+            ELSE trim_scale(ff_internal.three_digits(86400 * per_s)) || ' per day' END;
 
 -- The key columns of a plain index that are not set, to narrow it to; NULL: none, or the first one is set.
 CREATE FUNCTION ff_internal.narrowed_key(index oid, set_columns text[]) RETURNS text
@@ -156,66 +143,79 @@ RETURN (SELECT CASE WHEN bool_or(k.n = 1 AND a.attname::text <> ALL (set_columns
           FROM pg_index i
          CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, n)
           JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-         WHERE i.indexrelid = index AND k.n <= i.indnkeyatts AND i.indexprs IS NULL);
+         WHERE i.indexrelid = index AND k.n <= i.indnkeyatts AND i.indexprs IS NULL AND NOT i.indisunique);
 
--- Says why an index is listed, and what could be done about it.
-CREATE FUNCTION ff_internal.blocker_words(b ff_internal.blocker, OUT reason text, OUT suggestion text)
+-- Says why an index is listed.
+CREATE FUNCTION ff_internal.blocker_reason(b ff_internal.blocker) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT CASE
+    SELECT concat(CASE
            WHEN b.usage = 'unused'
-           THEN format('it keeps no update from being HOT, but each that is not (%s) writes to it',
+           THEN format('it keeps no update from being HOT%s, but each that is not (%s) writes to it',
+                       CASE WHEN b.kept_by IS NULL THEN ' as far as statements show' END,
                        ff_internal.rate_words(b.entries))
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
            WHEN b.still
-           THEN format('%s is set, but had the same value in all rows that ANALYZE saw last: then it keeps no update '
-                       'from being HOT, another index does', n.columns)
-           WHEN NOT b.seen
-           THEN concat('updates were not HOT', CASE WHEN b.room_known THEN ' although they stayed in their page' END,
-                       '; which index it was is not known without the statements that set its columns',
-                       ': ' || b.besides)
-           ELSE concat(
-                format('about %s of the updates (%s) could not be HOT, because they set %s',
-                       ff_internal.percent(100 * b.kept_by / b.rate), ff_internal.rate_words(b.kept_by), n.columns),
-                (SELECT format(' (%s by %s)', string_agg(DISTINCT quote_ident(c.name), ', '),
-                               string_agg(DISTINCT 'trigger ' || quote_ident(t.name), ', '))
-                   FROM ff_internal.update_triggers(b.relid) t
-                  CROSS JOIN LATERAL unnest(t.changes) c(name) WHERE c.name = ANY (b.columns) HAVING count(*) > 0),
-                '; ' || b.besides,
-                CASE WHEN b.kept_alone < 0.99 * b.kept_by
-                     THEN format('; without this index alone %s of the updates would be HOT, without %s together %s',
-                                 ff_internal.percent(100 * b.won / b.rate), b.together,
-                                 ff_internal.percent(100 * b.won_by_all / b.rate)) END,
-                CASE WHEN b.roomless
-                     THEN '; they left their page as well: to be HOT they would need room in it, too' END,
-                CASE WHEN NOT b.room_known THEN ' (at most: how many lacked room is not known)' END) END,
-           CASE
-           WHEN b.still THEN 'nothing to do here while that is so'
-           WHEN b.summarizing THEN 'nothing to do here'
-           WHEN b.needed IS NOT NULL THEN format('keep it: %s; the way out is not to change %s', b.needed, n.columns)
-           WHEN NOT i.indisvalid
-           THEN 'invalid, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work now'
-           WHEN b.scans = 0 AND b.watched
-           THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either',
-                       to_char(b.since, 'YYYY-MM-DD HH24:MI'))
-                || CASE WHEN i.indexprs IS NULL THEN '' ELSE '; CREATE STATISTICS keeps those on its expressions' END
+           THEN format('%s is set to a given value, and all rows had one when they were last analyzed: while that is '
+                       'so, it keeps no update from being HOT, another index does', n.columns)
+           WHEN b.kept_by IS NULL
+           THEN 'updates were not HOT' || CASE WHEN b.room_known THEN ' although they stayed in their page' ELSE '' END
+                || '; which index it was is not known without the statements that set its columns'
+           ELSE concat(format('about %s of the updates (%s) could not be HOT, because ',
+                              ff_internal.percent(100 * b.kept_by / b.rate), ff_internal.rate_words(b.kept_by)),
+                       CASE WHEN b.seen THEN 'they set ' || n.columns
+                            ELSE 'this index alone can be in their way: no statement seen sets its columns' END) END,
+           (SELECT format(' (%s by %s)', string_agg(DISTINCT quote_ident(c.name), ', '),
+                          string_agg(DISTINCT 'trigger ' || quote_ident(t.name), ', '))
+              FROM ff_internal.update_triggers(b.relid) t
+             CROSS JOIN LATERAL unnest(t.changes) c(name) WHERE c.name = ANY (b.columns) HAVING count(*) > 0),
+           '; ' || b.besides,
+           CASE WHEN b.still IS NULL AND b.seen AND NOT b.summarizing
+                THEN format('; whether %s really changes is not known: it is set to a given value, and statistics of an '
+                            'ANALYZE since then are missing, or this role may not read them (SELECT)', n.columns) END,
+           CASE WHEN b.kept_alone < 0.99 * b.kept_by
+                THEN format('; without this index alone %s of the updates would be HOT, without %s together %s',
+                            ff_internal.percent(100 * b.won / b.rate), b.together,
+                            ff_internal.percent(100 * b.won_by_all / b.rate)) END,
+           CASE WHEN b.kept_by > 0 AND b.roomless
+                THEN '; they left their page as well: to be HOT they would need room in it, too' END,
+           CASE WHEN b.kept_by > 0 AND NOT b.room_known THEN ' (at most: how many lacked room is not known)' END)
+      FROM (SELECT array_to_string(b.columns, ', ')) n(columns)
+$$;
+
+-- Says what could be done about an index: first what its columns tell, then whether it may go.
+CREATE FUNCTION ff_internal.blocker_cure(b ff_internal.blocker) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT CASE WHEN b.still THEN 'nothing to do here while that is so'
+                WHEN b.summarizing THEN 'nothing to do here'
+                WHEN b.free AND NOT i.indisvalid
+                THEN 'invalid, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work now'
+                WHEN b.free
+                THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either%s',
+                            ff_internal.minute(b.since), CASE WHEN i.indexprs IS NOT NULL
+                            THEN '; CREATE STATISTICS keeps those on its expressions' END)
+                ELSE concat_ws('; ', CASE
            WHEN m.amname = 'brin' THEN 'from PostgreSQL 16 on these updates are HOT'
-           WHEN b.usage = 'key' AND NOT i.indisunique AND r.columns IS NOT NULL
-           THEN format('narrow it to (%s): only the columns behind these change', r.columns)
-           WHEN b.scans = 0
-           THEN format('no scan in %s: drop it only after 7 days without one',
-                       ff_internal.span(greatest(extract(epoch FROM now() - b.since), 0)::float8))
+           WHEN b.usage = 'key' AND b.needed IS NULL
+           THEN 'narrow it to (' || ff_internal.narrowed_key(i.indexrelid, b.columns)
+                || '): only the columns behind these change'
            WHEN b.usage = 'include'
-           THEN 'the column is only carried along (INCLUDE): without it, these updates can be HOT'
+           THEN format('%s is only carried along (INCLUDE): without it, these updates can be HOT', n.columns)
            WHEN b.usage = 'predicate'
            THEN 'rows enter and leave it by its WHERE clause, as in a queue: accept that, or move the column to a '
-                'narrow table of its own'
-           ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END
+                'narrow table of its own' END, CASE
+           WHEN b.needed IS NOT NULL
+           THEN concat('keep it: ', b.needed, CASE WHEN b.usage <> 'include'
+                                                   THEN '; the way out is not to change ' || n.columns END)
+           WHEN b.scans = 0
+           THEN concat('no scan', coalesce(' in ' || ff_internal.span(extract(epoch FROM now() - b.since)::float8),
+                                           ' known'), ': drop it only after 7 days without one')
+           ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END) END
       FROM pg_index i
       JOIN pg_class c ON c.oid = i.indexrelid
       JOIN pg_am m ON m.oid = c.relam
-     CROSS JOIN LATERAL ff_internal.narrowed_key(i.indexrelid, b.columns) r(columns)
      CROSS JOIN (SELECT array_to_string(b.columns, ', ')) n(columns)
      WHERE i.indexrelid = b.indexrelid
 $$;
@@ -231,25 +231,21 @@ LANGUAGE sql STABLE ROWS 100
 AS $$
     SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (
-        SELECT b.*, w.*
+        SELECT b.*, ff_internal.blocker_reason(b) AS reason, ff_internal.blocker_cure(b) AS cure
           FROM ff_internal.evidence(ff_internal.checked_table($1)) e
-         CROSS JOIN LATERAL (SELECT * FROM ff_internal.blockers(e)
-                             UNION ALL
-                             SELECT * FROM ff_internal.unused_indexes(e, $1 IS NULL)) b
-         CROSS JOIN LATERAL ff_internal.blocker_words(b) w
+         CROSS JOIN LATERAL ff_internal.blockers(e, $1 IS NULL) b
     )
-    (SELECT b.relid::regclass, b.indexrelid::regclass, b.columns, b.usage, round(b.kept_by::numeric, 2)::real,
-            round(b.won::numeric, 2)::real, round(b.won_together::numeric, 2)::real,
-            round(b.entries * p.wal_bytes)::bigint,
-            round((b.entries * p.cpu_us / 1000)::numeric, 3)::real, b.scans, b.since, z.heap_bytes, b.needed,
-            b.summarizing, b.statements, b.reason, b.suggestion,
+    (SELECT b.relid::regclass, b.indexrelid::regclass, b.columns, b.usage, ff_internal.three_digits(b.kept_by)::real,
+            ff_internal.three_digits(b.won)::real, ff_internal.three_digits(b.won_together)::real,
+            round(b.entries * p.wal_bytes)::bigint, ff_internal.three_digits(b.entries * p.cpu_us / 1000)::real,
+            b.scans, b.since, z.heap_bytes, b.needed, b.summarizing, b.statements, b.reason, b.cure,
             CASE WHEN b.free THEN ff_internal.drop_index(b.indexrelid) END,
             nullif((ff_internal.index_definitions(b.relid, ARRAY[b.indexrelid]))[1], '') || ';'
        FROM blocker b
       CROSS JOIN ff_internal.index_entry_price() p
        LEFT JOIN LATERAL ff_internal.sizes(b.indexrelid) z ON true
-      ORDER BY b.usage = 'unused', b.summarizing, b.still, max(CASE WHEN b.free AND b.seen THEN b.won_by_all END)
-                                       OVER (PARTITION BY b.relid) DESC NULLS LAST,
+      ORDER BY b.usage = 'unused', b.summarizing, b.still IS TRUE,
+               max(CASE WHEN b.free AND b.seen THEN b.won_by_all END) OVER (PARTITION BY b.relid) DESC NULLS LAST,
                b.won_by_all DESC NULLS LAST, b.relid::regclass::text, b.place)
     UNION ALL
     SELECT $1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
@@ -268,8 +264,8 @@ COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 'why. NULL figures are unknown, see reason. The verdict holds for PostgreSQL 15 to 19: a later '
 'one may let an update of an indexed column stay in its page.
 columns: its columns set by the statements seen (without statements: all). usage: their role in it (key, include, '
-'expression, predicate, whole row), or unused: in no way of HOT, and no scan is known; in the list of all tables only '
-'after 7 days.
+'expression, predicate, whole row), or unused: no statement seen sets its columns, and no scan is known; in the list '
+'of all tables only after 7 days.
 blocked_per_s: updates per second that it keeps from being HOT, over the window. won_hot_per_s: those that would be '
 'HOT without this one index; won_together_per_s: without it and the rows of its table above, in this order. '
 'won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not written.

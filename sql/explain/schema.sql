@@ -8,9 +8,9 @@ CREATE TYPE ff_internal.blocker AS (
     won_by_all double precision, besides text
 );
 COMMENT ON TYPE ff_internal.blocker IS
-'An index that keeps updates from being HOT, see blocking_indexes(). Updates per second: all (rate), blocked by it '
+'An index that blockers() lists, see there and blocking_indexes(). Updates per second: all (rate), blocked by it '
 '(kept_by), by it alone (kept_alone), HOT without it (won); entries: index entries per second saved without it; '
-'since: start of counting its scans; watched: 7 days ago; room_known: whether they lacked room is known; '
-'roomless: some did; still: no value that it holds changes; free: nothing needs it; place: order in which to drop; '
-'won_together: HOT without it and all before it; together, won_by_all: all that are in the way, and HOT without them; '
-'besides: of the first, what changes indexed columns besides the statements seen.';
+'since: start of counting its scans; watched: 7 days ago; room_known: whether they lacked room is known; roomless: '
+'some did; free: nothing needs it; place: order in which to drop; won_together: HOT without it and all before it; '
+'together, won_by_all: all that are in the way, and HOT without them; besides: of the first, and of those that no '
+'statement sets, what changes indexed columns besides the statements seen.';

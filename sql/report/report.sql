@@ -107,23 +107,19 @@ RETURN (
                         ELSE t.kind = of_kind END
              ORDER BY t.place LIMIT most) r);
 
--- Indexes that prevent HOT updates, at most 20; statements are cut to 300 characters.
-CREATE FUNCTION ff_internal.report_blockers(e ff_internal.table_evidence) RETURNS text
+-- What ff_blockers() says of a table, at most 20 indexes; statements are cut to 300 characters.
+CREATE FUNCTION ff_internal.report_blockers(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
     SELECT ff_internal.html_table(
-               'Indexes on columns that updates set, which keep them from being HOT; ff_blockers() has all.',
-               json_agg(r.line ORDER BY r.place))
-      FROM (SELECT row_number() OVER (ORDER BY b.kept_by DESC NULLS LAST, c.relname) AS place,
-                   json_build_object(
-                       'index', c.relname, 'columns', array_to_string(b.columns, ', '),
-                       'blocked/s|1', b.kept_by, 'scans|0', b.scans, 'size|B', z.heap_bytes, 'statements', (
-                           SELECT string_agg(left(q, 300), '; ') FROM unnest(b.statements[:3]) q),
-                       'what could be done', concat_ws('; ', w.reason, w.suggestion, CASE WHEN b.free
-                           THEN format('DROP INDEX CONCURRENTLY %s;', ff_internal.qualified_name(c.oid)) END)) AS line
-              FROM ff_internal.blockers(e, 20) b JOIN pg_class c ON c.oid = b.indexrelid
-             CROSS JOIN ff_internal.blocker_words(b) w
-              LEFT JOIN ff_internal.sizes(b.indexrelid) z ON true) r);
+               'Indexes on columns that updates set, which keep them from being HOT, then those that nothing uses; '
+               'ff_blockers() has all.', json_agg(r))
+      FROM (SELECT c.relname AS index, array_to_string(b.columns, ', ') AS columns,
+                   CASE WHEN b.usage <> 'unused' THEN ff_internal.rate_words(b.blocked_per_s) END AS blocked,
+                   b.scans AS "scans|0", b.index_bytes AS "size|B",
+                   (SELECT string_agg(left(q, 300), '; ') FROM unnest(b.statements[:3]) q) AS statements,
+                   concat_ws('; ', b.reason, b.suggestion, b.ddl) AS "what could be done"
+              FROM @extschema@.ff_blockers(relation) b JOIN pg_class c ON c.oid = b.index LIMIT 20) r);
 
 -- One table in detail.
 CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row) RETURNS text
@@ -148,7 +144,7 @@ BEGIN
         t.large, ff_internal.history_chart(e.rel_id),
         (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.page_sample p
           WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1), E'</div>\n',
-        coalesce(ff_internal.report_blockers(e),
+        coalesce(ff_internal.report_blockers(e.relation),
                  E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n');
 END
 $$;

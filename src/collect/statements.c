@@ -29,7 +29,7 @@
 /* Columns of the result. */
 enum
 {
-	COMMAND, SCHEMA, RELATION, SET_COLUMNS, HOW, REASON, COLUMNS
+	COMMAND, SCHEMA, RELATION, SET_COLUMNS, COMPUTED, CONSTRAINT, HOW, REASON, COLUMNS
 };
 
 typedef struct FfParse
@@ -39,6 +39,15 @@ typedef struct FfParse
 } FfParse;
 
 PG_FUNCTION_INFO_V1(ff_parse_statement);
+
+/* What the SET lists of a command do to the columns of its table. */
+typedef struct FfSets
+{
+	const RangeVar *relation;
+	const InferClause *conflict;	/* of ON CONFLICT, or NULL */
+	List	   *columns;		/* names, once each, without those that stay what they are */
+	List	   *computed;		/* of these, those that get more than a given value */
+} FfSets;
 
 /* The value that an entry of a SET list assigns; of (a, b) = (...) its own part. */
 static Node *
@@ -55,6 +64,20 @@ assigned(const ResTarget *target)
 		value = list_nth(((RowExpr *) part->source)->args, part->colno - 1);
 	}
 	return value;
+}
+
+/* Whether this is the column of that table; without a table's name it is taken for it. */
+static bool
+is_column(Node *node, const char *table, const char *name)
+{
+	List	   *names;
+
+	if (node == NULL || !IsA(node, ColumnRef))
+		return false;
+	names = ((ColumnRef *) node)->fields;
+	return IsA(llast(names), String) && strcmp(strVal(llast(names)), name) == 0 &&
+		(list_length(names) == 1 ||
+		 strcmp(strVal(list_nth(names, list_length(names) - 2)), table) == 0);
 }
 
 /* Whether one of the columns of ON CONFLICT (...) is this one. */
@@ -75,69 +98,129 @@ is_conflict_key(const InferClause *infer, const char *name)
 	return false;
 }
 
-/*
- * Whether an entry of a SET list assigns what the column is: itself, as in a = a or
- * a = t.a, or the key by which ON CONFLICT found the row, as in a = EXCLUDED.a.
- */
+/* Whether conditions that hold for the row, all of them, say that the column equals the value. */
 static bool
-stays(const ResTarget *target, const RangeVar *relation, const InferClause *infer)
+say_equal(List *conditions, const char *table, const char *column, Node *value)
 {
-	Node	   *value = assigned(target);
-	List	   *names;
-	const char *table;
+	ListCell   *lc;
 
-	if (target->indirection != NIL || value == NULL || !IsA(value, ColumnRef))
-		return false;
-	names = ((ColumnRef *) value)->fields;
-	if (!IsA(llast(names), String) || strcmp(strVal(llast(names)), target->name) != 0)
-		return false;
-	if (list_length(names) == 1)
-		return true;
-	table = strVal(list_nth(names, list_length(names) - 2));
-	if (strcmp(table, "excluded") == 0 && is_conflict_key(infer, target->name))
-		return true;
-	return strcmp(table, relation->alias != NULL ? relation->alias->aliasname :
-				  relation->relname) == 0;
+	foreach(lc, conditions)
+	{
+		Node	   *node = (Node *) lfirst(lc);
+
+		if (node != NULL && IsA(node, BoolExpr) && ((BoolExpr *) node)->boolop == AND_EXPR &&
+			say_equal(((BoolExpr *) node)->args, table, column, value))
+			return true;
+		if (node != NULL && IsA(node, A_Expr) && ((A_Expr *) node)->kind == AEXPR_OP)
+		{
+			A_Expr	   *e = (A_Expr *) node;
+
+			if (strcmp(strVal(llast(e->name)), "=") == 0 &&
+				((is_column(e->lexpr, table, column) && equal(e->rexpr, value)) ||
+				 (is_column(e->rexpr, table, column) && equal(e->lexpr, value))))
+				return true;
+		}
+	}
+	return false;
 }
 
 /*
- * Adds the columns that a SET list changes, once each.  Fields and elements,
- * SET a.b = and a[1] =, count as their column; in (a, b) = (...) each is an
- * entry of its own.  Takes at most as many columns as a table can have: the time
- * grows with the square of their number.
+ * Whether a value is given, not computed: it may be what the column is already.  That is
+ * a constant or parameter, another column, or a choice of such.
  */
-static List *
-add_columns(List *columns, List *targetlist, const RangeVar *relation, const InferClause *infer)
+static bool
+is_given(Node *value)
 {
+	ListCell   *lc;
+
+	if (value == NULL)
+		return true;
+	switch (nodeTag(value))
+	{
+		case T_A_Const:
+		case T_ParamRef:
+		case T_ColumnRef:
+			return true;
+		case T_TypeCast:
+			return is_given(((TypeCast *) value)->arg);
+		case T_CoalesceExpr:
+			foreach(lc, ((CoalesceExpr *) value)->args)
+			{
+				if (!is_given(lfirst(lc)))
+					return false;
+			}
+			return true;
+		case T_CaseExpr:
+			foreach(lc, ((CaseExpr *) value)->args)
+			{
+				if (!is_given((Node *) lfirst_node(CaseWhen, lc)->result))
+					return false;
+			}
+			return is_given((Node *) ((CaseExpr *) value)->defresult);
+		default:
+			return false;
+	}
+}
+
+/* Adds a name, once, and at most as many as a table can have: the time grows with the square of their number. */
+static List *
+add_name(List *names, char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, names)
+	{
+		if (strcmp(lfirst(lc), name) == 0)
+			return names;
+	}
+	return list_length(names) == MaxHeapAttributeNumber ? names : lappend(names, name);
+}
+
+/*
+ * Adds the columns that a SET list changes.  Not those that stay what they are: a = a, the
+ * key by which ON CONFLICT found the row (a = EXCLUDED.a), and what the conditions say
+ * that they are (SET a = u.a ... WHERE t.a = u.a).  Fields and elements, SET a.b = and
+ * a[1] =, count as their column.  After ON CONFLICT ON CONSTRAINT, whose key the text
+ * does not show, only EXCLUDED.a is given.
+ */
+static void
+add_columns(FfSets *sets, List *targetlist, List *conditions)
+{
+	const char *table = sets->relation->alias != NULL ? sets->relation->alias->aliasname :
+		sets->relation->relname;
 	ListCell   *lc;
 
 	foreach(lc, targetlist)
 	{
 		ResTarget  *target = (ResTarget *) lfirst(lc);
-		ListCell   *known;
-		bool		found = false;
+		Node	   *value;
+		bool		proposed;
 
-		if (!IsA(target, ResTarget) || target->name == NULL || stays(target, relation, infer))
+		if (!IsA(target, ResTarget) || target->name == NULL)
 			continue;
-		if (list_length(columns) == MaxHeapAttributeNumber)
-			break;
-		foreach(known, columns)
-			found = found || strcmp(lfirst(known), target->name) == 0;
-		if (!found)
-			columns = lappend(columns, target->name);
+		value = target->indirection == NIL ? assigned(target) : NULL;
+		proposed = is_column(value, "excluded", target->name);
+		if (is_column(value, table, target->name) ||
+			(proposed && is_conflict_key(sets->conflict, target->name)) ||
+			(value != NULL && say_equal(conditions, table, target->name, value)))
+			continue;
+		sets->columns = add_name(sets->columns, target->name);
+		if (sets->conflict != NULL && sets->conflict->conname != NULL ? !proposed :
+			value == NULL || !is_given(value))
+			sets->computed = add_name(sets->computed, target->name);
 	}
-	return columns;
 }
 
 /*
  * Adds a row to the result: a table that the statement writes.  command: INSERT,
- * UPDATE, DELETE, COPY; columns: names that an UPDATE changes, each once.
+ * UPDATE, DELETE, COPY; sets: of an UPDATE, else NULL.
  */
 static void
-add_target(FfParse *parse, const char *command, const char *how, RangeVar *relation, List *columns)
+add_target(FfParse *parse, const char *command, const char *how, RangeVar *relation, const FfSets *sets)
 {
 	Datum		values[COLUMNS] = {0};
 	bool		nulls[COLUMNS] = {[REASON] = true};
+	const char *constraint = sets != NULL && sets->conflict != NULL ? sets->conflict->conname : NULL;
 
 	if (relation == NULL)
 		return;
@@ -146,8 +229,15 @@ add_target(FfParse *parse, const char *command, const char *how, RangeVar *relat
 	if (relation->schemaname != NULL)
 		values[SCHEMA] = CStringGetTextDatum(relation->schemaname);
 	values[RELATION] = CStringGetTextDatum(relation->relname);
-	nulls[SET_COLUMNS] = strcmp(command, "UPDATE") != 0;
-	values[SET_COLUMNS] = PointerGetDatum(strlist_to_textarray(columns));
+	nulls[SET_COLUMNS] = nulls[COMPUTED] = sets == NULL;
+	if (sets != NULL)
+	{
+		values[SET_COLUMNS] = PointerGetDatum(strlist_to_textarray(sets->columns));
+		values[COMPUTED] = PointerGetDatum(strlist_to_textarray(sets->computed));
+	}
+	nulls[CONSTRAINT] = constraint == NULL;
+	if (constraint != NULL)
+		values[CONSTRAINT] = CStringGetTextDatum(constraint);
 	values[HOW] = CStringGetTextDatum(parse->depth > 0 ? "cte" : how);
 	tuplestore_putvalues(parse->result->setResult, parse->result->setDesc, values, nulls);
 }
@@ -161,8 +251,8 @@ add_merge(FfParse *parse, MergeStmt *merge)
 
 	for (int i = 0; i < (int) lengthof(types); i++)
 	{
+		FfSets		sets = {merge->relation};
 		bool		found = false;
-		List	   *columns = NIL;
 		ListCell   *lc;
 
 		foreach(lc, merge->mergeWhenClauses)
@@ -172,10 +262,13 @@ add_merge(FfParse *parse, MergeStmt *merge)
 			if (when->commandType != types[i])
 				continue;
 			found = true;
-			columns = add_columns(columns, when->targetList, merge->relation, NULL);
+			if (types[i] == CMD_UPDATE)
+				add_columns(&sets, when->targetList,
+							list_make2(merge->joinCondition, when->condition));
 		}
 		if (found)
-			add_target(parse, commands[i], "merge", merge->relation, columns);
+			add_target(parse, commands[i], "merge", merge->relation,
+					   types[i] == CMD_UPDATE ? &sets : NULL);
 	}
 }
 
@@ -197,22 +290,28 @@ find_targets(Node *node, void *context)
 		case T_InsertStmt:
 			{
 				InsertStmt *insert = (InsertStmt *) node;
+				OnConflictClause *conflict = insert->onConflictClause;
+				FfSets		sets = {insert->relation, conflict == NULL ? NULL : conflict->infer};
 
-				add_target(parse, "INSERT", "top", insert->relation, NIL);
-				if (insert->onConflictClause != NULL &&
-					insert->onConflictClause->action == ONCONFLICT_UPDATE)
-					add_target(parse, "UPDATE", "on_conflict", insert->relation,
-							   add_columns(NIL, insert->onConflictClause->targetList,
-										   insert->relation, insert->onConflictClause->infer));
+				add_target(parse, "INSERT", "top", insert->relation, NULL);
+				if (conflict != NULL && conflict->action == ONCONFLICT_UPDATE)
+				{
+					add_columns(&sets, conflict->targetList, list_make1(conflict->whereClause));
+					add_target(parse, "UPDATE", "on_conflict", insert->relation, &sets);
+				}
 				break;
 			}
 		case T_UpdateStmt:
-			add_target(parse, "UPDATE", "top", ((UpdateStmt *) node)->relation,
-					   add_columns(NIL, ((UpdateStmt *) node)->targetList,
-								   ((UpdateStmt *) node)->relation, NULL));
-			break;
+			{
+				UpdateStmt *update = (UpdateStmt *) node;
+				FfSets		sets = {update->relation};
+
+				add_columns(&sets, update->targetList, list_make1(update->whereClause));
+				add_target(parse, "UPDATE", "top", update->relation, &sets);
+				break;
+			}
 		case T_DeleteStmt:
-			add_target(parse, "DELETE", "top", ((DeleteStmt *) node)->relation, NIL);
+			add_target(parse, "DELETE", "top", ((DeleteStmt *) node)->relation, NULL);
 			break;
 		case T_MergeStmt:
 			add_merge(parse, (MergeStmt *) node);
@@ -225,7 +324,7 @@ find_targets(Node *node, void *context)
 			return find_targets(((ExplainStmt *) node)->query, context);
 		case T_CopyStmt:
 			if (((CopyStmt *) node)->is_from)
-				add_target(parse, "COPY", "top", ((CopyStmt *) node)->relation, NIL);
+				add_target(parse, "COPY", "top", ((CopyStmt *) node)->relation, NULL);
 			return find_targets(((CopyStmt *) node)->query, context);
 		default:
 			return parse->depth > 0 && raw_expression_tree_walker(node, find_targets, context);
@@ -249,7 +348,7 @@ find_statements(List *statements, void *context)
 /*
  * ff_parse_statement(query text), see the SQL function
  *
- * Columns are NULL unless the command is UPDATE.  No row for a statement that writes
+ * Columns are NULL unless the command is UPDATE; constraint: that of ON CONFLICT.  No row for a statement that writes
  * no table; only the reason for a text that cannot be parsed.
  */
 Datum
@@ -257,7 +356,7 @@ ff_parse_statement(PG_FUNCTION_ARGS)
 {
 	FfParse		parse = {(ReturnSetInfo *) fcinfo->resultinfo, 0};
 	Datum		values[COLUMNS] = {0};
-	bool		nulls[COLUMNS] = {true, true, true, true, true, false};
+	bool		nulls[COLUMNS] = {true, true, true, true, true, true, true, false};
 	const char *query = PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0));
 	const char *reason;
 

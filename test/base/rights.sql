@@ -184,7 +184,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		collect_problem,collect_settings,collect_statements,collect_statements_failed,collect_verdicts,
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
-		is_shared,is_skip,job_name,note,note_fit,
+		is_skip,job_name,note,note_fit,
 		inserted_width,observed_sample,observed_texts,pool_bins,pool_lengths,pool_samples,pooled,prune,
 		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
@@ -201,7 +201,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
 	('{counted,collect_due,counter_columns,counters_plus,horizon_holders,own_horizon_holders,index_definitions,'
-		'index_shape,own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,total,'
+		'index_shape,own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,tables_named,total,'
 		'tracked_settings}',
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
@@ -299,10 +299,10 @@ SELECT is_empty($$
 SELECT set_eq($$
 	SELECT proname::text FROM rights
 	WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$,
-	'{ff_exclude,ff_rehearsal_result,is_shared,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,
+	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,pooled,pool_bins,pool_lengths,try_step,
 		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,
 		other_options,own_horizon_holders,statement_shown,counters_plus,counter_columns,counted_since,parse_statement,
-		resolve,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
+		resolve,tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,type_here,columns_of,table_statements,column_statements,option_statements,
 		index_statements,detach_statement,attach_statements,attempt,is_mirrored,change_table,set_aside,

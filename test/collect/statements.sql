@@ -21,24 +21,24 @@ CREATE TABLE a.part1 PARTITION OF a.parted FOR VALUES FROM (0) TO (100);
 CREATE TEMP TABLE passing (id int);
 CREATE TABLE a.hid (id int);
 CREATE TEMP TABLE hid (id int);
-SELECT is((ff_internal.resolve(NULL, 'once')).relid, 'a.once'::regclass::oid, 'resolve: the only table of a name');
-SELECT is((ff_internal.resolve('b', 'twice')).relid, 'b.twice'::regclass::oid, 'resolve: a name with a schema');
-SELECT is((ff_internal.resolve(NULL, 'twice')).reason, 'several tables of that name: a.twice, b.twice',
+SELECT is((ff_internal.resolve(NULL, 'once', NULL)).relid, 'a.once'::regclass::oid, 'resolve: the only table of a name');
+SELECT is((ff_internal.resolve('b', 'twice', NULL)).relid, 'b.twice'::regclass::oid, 'resolve: a name with a schema');
+SELECT is((ff_internal.resolve(NULL, 'twice', NULL)).reason, 'several tables of that name: a.twice, b.twice',
 	'resolve: several tables of a name are listed');
-SELECT is((ff_internal.resolve(NULL, 'Once')).reason,
+SELECT is((ff_internal.resolve(NULL, 'Once', NULL)).reason,
 	'no table of that name in this database: dropped, renamed or temporary', 'resolve: no table of a name');
-SELECT is((ff_internal.resolve('b', 'once')).reason,
+SELECT is((ff_internal.resolve('b', 'once', NULL)).reason,
 	'no table of that name in this database: dropped, renamed or temporary',
 	'resolve: no table of a name in the given schema');
-SELECT is((ff_internal.resolve(NULL, 'v')).reason, 'view', 'resolve: a view');
-SELECT is((ff_internal.resolve(NULL, 'parted')).relid, 'a.parted'::regclass::oid, 'resolve: a partitioned table');
-SELECT is((ff_internal.resolve(NULL, 'passing')).reason, 'temporary table', 'resolve: a temporary table');
-SELECT matches((ff_internal.resolve(NULL, 'hid')).reason, '^several tables of that name: a.hid, pg_temp_\d+.hid$',
+SELECT is((ff_internal.resolve(NULL, 'v', NULL)).reason, 'view', 'resolve: a view');
+SELECT is((ff_internal.resolve(NULL, 'parted', NULL)).relid, 'a.parted'::regclass::oid, 'resolve: a partitioned table');
+SELECT is((ff_internal.resolve(NULL, 'passing', NULL)).reason, 'temporary table', 'resolve: a temporary table');
+SELECT matches((ff_internal.resolve(NULL, 'hid', NULL)).reason, '^several tables of that name: a.hid, pg_temp_\d+.hid$',
 	'resolve: a temporary table of the same name makes two');
 SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'resolve: a system table is neither found nor reported')
-	FROM ff_internal.resolve(NULL, 'pg_class') r;
+	FROM ff_internal.resolve(NULL, 'pg_class', NULL) r;
 SELECT ok((r).relid IS NULL AND (r).reason IS NULL, 'resolve: the extension''s own table is neither found nor reported')
-	FROM ff_internal.resolve(NULL, 'statement_snapshot') r;
+	FROM ff_internal.resolve(NULL, 'statement_snapshot', NULL) r;
 
 -- texts of other versions and systems, truncated, broken or deeply nested: each is parsed or has a reason, none is an
 -- error
@@ -247,14 +247,13 @@ SELECT ok((SELECT bool_and(rel_id IS NOT NULL) FROM ff_internal.statement_target
 SELECT is((SELECT string_agg(t.command || t.shared, ' ' ORDER BY t.command)
 	FROM ff_internal.statement_target t WHERE t.relation_name IN ('twice', 'v')),
 	'INSERTtrue UPDATEfalse', 'a name that only tables with these columns have counts for all of them');
-SELECT is((SELECT ff_internal.is_shared(NULL, 'twice', '{id}')
-	|| ' '
-	|| ff_internal.is_shared(NULL, 'twice', '{id,n}')
-	|| ' '
-	|| ff_internal.is_shared('a', 'twice', '{id}')
-	|| ' '
-	|| ff_internal.is_shared(NULL, 'hid', '{id}')),
-	'true false false false', 'not if one lacks a column, with a schema, or if one is temporary');
+SELECT is((SELECT array_agg(concat(r.relid::regclass, ' ', r.reason, ' ', r.shared) ORDER BY v.n)
+	FROM (VALUES (1, NULL, 'twice', '{id}'::text[]), (2, NULL, 'twice', '{id,n}'), (3, 'a', 'twice', '{id}'),
+		(4, NULL, 'hid', '{id}'), (5, NULL, 'v', '{n}')) v(n, schema_name, name, columns),
+		ff_internal.resolve(v.schema_name, v.name, v.columns) r),
+	ARRAY[' several tables of that name: a.twice, b.twice t', ' several tables of that name: a.twice, b.twice f',
+		'a.twice  f', format(' several tables of that name: a.hid, %s.hid ', pg_my_temp_schema()::regnamespace), ' view f'],
+	'a name without a schema counts for all tables of that name with these columns, unless one is temporary');
 SELECT is((SELECT count(*) FROM ff_internal.statement WHERE kind = 'other' AND text IS NOT NULL), 0::bigint,
 	'texts of statements that write nothing are not kept');
 
