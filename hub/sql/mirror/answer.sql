@@ -61,8 +61,9 @@ BEGIN
     END IF;
     s.database := ff_internal.plain(s.database);
     SELECT to_jsonb(s) || jsonb_build_object(
-               'wal', (SELECT to_jsonb(w) FROM jsonb_to_record(said->'wal') w(bytes numeric, fpi bigint,
-                                                                              reset timestamptz)),
+               'wal', (SELECT to_jsonb(w) FROM jsonb_to_record(nullif(said->'wal', 'null'))
+                                               w(bytes numeric, fpi bigint, reset timestamptz)
+                        WHERE w.bytes BETWEEN 0 AND 1e30 AND w.fpi >= 0),
                'settings', ff_hub.settings_said(said->'settings'),
                'denied', (SELECT coalesce(jsonb_agg(jsonb_build_object('what', left(ff_internal.plain(d.what), 200),
                                      'grant', left(ff_internal.plain(d."grant"), 200))), '[]')
