@@ -25,22 +25,24 @@ WITH asked AS MATERIALIZED (
     SELECT a.asked, (a.asked->>'since')::timestamptz AS since, a.asked->>'sizes' IS NULL AS sizes,
            coalesce((a.asked->>'statements')::int, 1000) AS statements, (a.asked->>'most')::int AS most
       FROM (SELECT '{}'::jsonb AS asked) a
+), called AS MATERIALIZED (
+    SELECT jsonb_object_agg(q.name, substring(query_to_xml(q.query, false, false, '')::text FROM '<v>(.*)</v>')) AS own
+      FROM (VALUES
+           ('identifier', has_function_privilege('pg_control_system()', 'EXECUTE'),
+            'SELECT system_identifier AS v FROM pg_control_system()'),
+           ('timeline', has_function_privilege('pg_control_checkpoint()', 'EXECUTE'),
+            'SELECT timeline_id AS v FROM pg_control_checkpoint()'),
+           ('wal', current_setting('server_version_num')::int >= 140000,
+            'SELECT jsonb_build_object(''bytes'', wal_bytes, ''fpi'', wal_fpi, ''reset'', stats_reset) AS v '
+            'FROM pg_stat_wal')) q(name, may, query) WHERE q.may
 ), here AS MATERIALIZED (
-    SELECT d.oid, d.datname, to_jsonb(s) AS stats,
-           current_setting('server_version_num')::int AS version,
-           pg_has_role('pg_read_all_stats', 'USAGE') AS all_stats,
-           -- initialized even where it is not called, a function that may not be called is an error
-           CASE WHEN has_function_privilege('pg_control_system()', 'EXECUTE')
-                THEN substring(query_to_xml('SELECT system_identifier::text AS v FROM pg_control_system()',
-                                            false, false, '')::text FROM '<v>([0-9]+)</v>') END AS identifier,
-           CASE WHEN has_function_privilege('pg_control_checkpoint()', 'EXECUTE')
-                THEN substring(query_to_xml('SELECT timeline_id::text AS v FROM pg_control_checkpoint()',
-                                            false, false, '')::text FROM '<v>([0-9]+)</v>') END AS timeline
-      FROM pg_database d JOIN pg_stat_database s ON s.datid = d.oid
+    SELECT d.oid, d.datname, to_jsonb(s) AS stats, current_setting('server_version_num')::int AS version, c.own,
+           c.own->>'identifier' AS identifier
+      FROM pg_database d JOIN pg_stat_database s ON s.datid = d.oid, called c
      WHERE d.datname = current_database()
 ), taken AS MATERIALIZED (
-    -- pg_relation_size() would wait for it
-    SELECT DISTINCT l.relation AS oid FROM pg_locks l, here h
+    -- tables and indexes whose size or definition would have to be waited for
+    SELECT array_agg(l.relation) AS oids FROM pg_locks l, here h
      WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.database = h.oid
 ), relation AS MATERIALIZED (
     SELECT c.*, c.xmin AS changed, n.nspname, coalesce(a.amname, 'heap') AS amname, c.oid::bigint % 1024 AS bucket
@@ -50,9 +52,10 @@ WITH asked AS MATERIALIZED (
      WHERE c.relkind IN ('r', 'm', 'p') AND c.relpersistence <> 't'
        AND n.nspname !~ '^pg_' AND n.nspname NOT IN ('information_schema', 'ff_internal', 'ff_hub')
 ), indexed AS MATERIALIZED (
-    SELECT i.*, i.xmin AS changed, c.relname, c.xmin AS named, a.amname, r.bucket,
-           pg_stat_get_numscans(i.indexrelid) AS scans
-      FROM relation r
+    SELECT i.*, i.xmin AS changed, c.relname, c.xmin AS named, c.reloptions, c.relfilenode, c.reltuples, a.amname,
+           r.bucket, r.nspname, r.relname AS table_name, pg_stat_get_numscans(i.indexrelid) AS scans,
+           ARRAY[i.indrelid, i.indexrelid] && t.oids IS NOT TRUE AS free
+      FROM relation r CROSS JOIN taken t
       JOIN pg_index i ON i.indrelid = r.oid AND i.indislive
       JOIN pg_class c ON c.oid = i.indexrelid
       JOIN pg_am a ON a.oid = c.relam
@@ -154,6 +157,25 @@ WITH asked AS MATERIALIZED (
                'parents', (SELECT jsonb_agg(i.inhparent::bigint ORDER BY i.inhseqno) FROM pg_inherits i
                             WHERE i.inhrelid = r.oid)) AS shape
       FROM relation r JOIN sent_shape USING (bucket) LEFT JOIN columns c ON c.attrelid = r.oid
+), triggers AS (
+    -- before an update of a row (tgtype: row, before, update); what they set as in update_triggers()
+    SELECT t.tgrelid AS oid, jsonb_agg(jsonb_build_object('name', t.tgname, 'fired_by', (
+               SELECT jsonb_agg(a.attname) FROM pg_attribute a
+                WHERE a.attrelid = t.tgrelid AND a.attnum = ANY (t.tgattr)),
+           'changes', (
+               SELECT jsonb_agg(DISTINCT CASE WHEN m.name[2] ~ '^"' THEN replace(trim(m.name[2], '"'), '""', '"')
+                                              ELSE lower(m.name[2]) END)
+                 FROM regexp_matches(CASE WHEN l.lanname NOT IN ('c', 'internal') THEN regexp_replace(
+                          regexp_replace(p.prosrc, '--[^\n]*', ' ', 'g'), '/\*.*?\*/', ' ', 'g')
+                      ELSE 'new."' || split_part(encode(t.tgargs, 'escape'), '\000', 1) || '"=' END,
+                      '(^|;|\m(?:begin|then|else|loop)\M)\s*new\s*\.\s*("[^"]+"|[\w$]+)\s*:?=', 'gi') m(name)))
+           ORDER BY t.tgname) AS triggers
+      FROM relation r
+      JOIN measured USING (bucket)
+      JOIN pg_trigger t ON t.tgrelid = r.oid AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A') AND t.tgtype & 19 = 19
+      JOIN pg_proc p ON p.oid = t.tgfoid
+      JOIN pg_language l ON l.oid = p.prolang
+     GROUP BY t.tgrelid
 ), tables AS (
     SELECT jsonb_strip_nulls(jsonb_build_object(
                'oid', r.oid::bigint, 'shape', s.shape, 'relfilenode', r.relfilenode::bigint,
@@ -166,35 +188,50 @@ WITH asked AS MATERIALIZED (
                'analyzes', c.analyzes,
                'maintained_at', least(pg_stat_get_last_vacuum_time(r.oid), pg_stat_get_last_autovacuum_time(r.oid),
                    pg_stat_get_last_analyze_time(r.oid), pg_stat_get_last_autoanalyze_time(r.oid)),
-               'heap_bytes', CASE WHEN a.sizes AND r.relkind <> 'p' AND r.oid NOT IN (SELECT l.oid FROM taken l)
+               'heap_bytes', CASE WHEN a.sizes AND r.relkind <> 'p' AND (r.oid = ANY (l.oids)) IS NOT TRUE
                                   THEN pg_relation_size(r.oid) END,
                'toast_bytes', CASE WHEN a.sizes AND r.reltoastrelid <> 0
-                                       AND r.reltoastrelid NOT IN (SELECT l.oid FROM taken l)
+                                       AND (r.reltoastrelid = ANY (l.oids)) IS NOT TRUE
                                    THEN pg_relation_size(r.reltoastrelid) END,
-               -- a header of 24 bytes
-               'width', (SELECT 24 + sum(w.avg_width * (1 - w.null_frac)) FROM pg_stats w
-                          WHERE w.schemaname = r.nspname AND w.tablename = r.relname AND NOT w.inherited
-                         HAVING count(*) = (SELECT count(*) FROM pg_attribute t WHERE t.attrelid = r.oid
-                                               AND t.attnum > 0 AND NOT t.attisdropped)),
+               'toast_inserted', CASE WHEN r.reltoastrelid <> 0 THEN pg_stat_get_tuples_inserted(r.reltoastrelid) END,
+               'toast_live', CASE WHEN r.reltoastrelid <> 0 THEN pg_stat_get_live_tuples(r.reltoastrelid) END,
+               'owner', pg_get_userbyid(r.relowner), 'still', w.still,
+               'width', CASE WHEN w.columns = (SELECT count(*) FROM pg_attribute t WHERE t.attrelid = r.oid
+                                                  AND t.attnum > 0 AND NOT t.attisdropped) THEN w.width END,
                'alone', NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = r.oid),
-               'triggers', (SELECT jsonb_agg(t.tgname ORDER BY t.tgname) FROM pg_trigger t
-                             -- TRIGGER_TYPE_ROW, _BEFORE and _UPDATE
-                             WHERE t.tgrelid = r.oid AND NOT t.tgisinternal AND t.tgenabled <> 'D'
-                               AND t.tgtype & 19 = 19))) AS said
+               'triggers', g.triggers)) AS said
       FROM relation r
       JOIN measured USING (bucket)
      CROSS JOIN asked a
      CROSS JOIN here h
+     CROSS JOIN taken l
       LEFT JOIN shapes s ON s.oid = r.oid
       LEFT JOIN counted c ON c.oid = r.oid
+      LEFT JOIN triggers g ON g.oid = r.oid
+      LEFT JOIN LATERAL (
+           -- a header of 24 bytes; still: one value in all rows
+           SELECT count(*) AS columns, 24 + sum(p.avg_width * (1 - p.null_frac)) AS width,
+                  jsonb_agg(p.attname ORDER BY p.attname)
+                      FILTER (WHERE p.null_frac = 1 OR p.null_frac = 0 AND p.n_distinct = 1) AS still
+             FROM pg_stats p
+            WHERE p.schemaname = r.nspname AND p.tablename = r.relname AND NOT p.inherited) w ON true
 ), indexes AS (
     SELECT jsonb_strip_nulls(jsonb_build_object(
                'oid', i.indexrelid::bigint, 'table', i.indrelid::bigint, 'scans', i.scans,
-               'bytes', CASE WHEN a.sizes AND i.indrelid NOT IN (SELECT l.oid FROM taken l)
-                                  AND i.indexrelid NOT IN (SELECT l.oid FROM taken l)
-                             THEN pg_relation_size(i.indexrelid) END,
+               'key', i.indkey::text, 'relfilenode', i.relfilenode::bigint, 'valid', i.indisvalid,
+               'entries', i.reltuples, 'bytes', CASE WHEN a.sizes AND i.free THEN pg_relation_size(i.indexrelid) END,
+               -- of its keys
+               'width', (SELECT sum(CASE WHEN k.attlen > 0 THEN k.attlen ELSE p.avg_width END)
+                           FROM pg_attribute k
+                           LEFT JOIN pg_attribute o ON o.attrelid = i.indrelid AND o.attnum = i.indkey[k.attnum - 1]
+                           LEFT JOIN pg_stats p ON p.schemaname = i.nspname AND p.tablename = i.table_name
+                                               AND p.attname = o.attname AND NOT p.inherited AND k.attlen < 0
+                          WHERE k.attrelid = i.indexrelid
+                         HAVING bool_and(k.attlen > 0 OR p.avg_width IS NOT NULL)),
                'shape', CASE WHEN s.bucket IS NOT NULL THEN jsonb_build_object('name', i.relname,
-                   'access_method', i.amname, 'unique', i.indisunique, 'primary', i.indisprimary,
+                   'access_method', i.amname, 'unique', i.indisunique, 'options', i.reloptions,
+                   'constraint', (SELECT n.contype FROM pg_constraint n
+                                   WHERE n.conindid = i.indexrelid AND n.contype IN ('p', 'u')),
                    'keys', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
                               WITH ORDINALITY k(c, place) WHERE k.place <= i.indnkeyatts AND k.c > 0),
                    'include', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
@@ -203,10 +240,7 @@ WITH asked AS MATERIALIZED (
                        coalesce((SELECT to_jsonb(u.columns) FROM uses u
                                   WHERE u.classid = 'pg_class'::regclass AND u.objid = i.indexrelid AND u.objsubid = 0),
                                 '[]') END,
-                   -- with a lock on the table it would wait
-                   'definition', CASE WHEN i.indrelid NOT IN (SELECT l.oid FROM taken l)
-                                           AND i.indexrelid NOT IN (SELECT l.oid FROM taken l)
-                                      THEN pg_get_indexdef(i.indexrelid) END) END)) AS said
+                   'definition', CASE WHEN i.free THEN pg_get_indexdef(i.indexrelid) END) END)) AS said
       FROM indexed i
       JOIN measured USING (bucket)
      CROSS JOIN asked a
@@ -299,10 +333,11 @@ WITH asked AS MATERIALIZED (
       FROM pg_replication_slots s WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
 ), denied AS (
     SELECT d.what, d.grant FROM here h CROSS JOIN LATERAL (VALUES
-        (NOT h.all_stats, 'sessions and statements of other roles', format('GRANT pg_monitor TO %I', current_user)),
+        (NOT pg_has_role('pg_read_all_stats', 'USAGE'), 'sessions and statements of other roles',
+         format('GRANT pg_monitor TO %I', current_user)),
         (h.identifier IS NULL, 'pg_control_system(), which tells a server from its copy',
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO %I', current_user)),
-        (h.timeline IS NULL, 'pg_control_checkpoint(), which tells a failover',
+        (h.own->>'timeline' IS NULL, 'pg_control_checkpoint(), which tells a failover',
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint() TO %I', current_user)),
         (EXISTS (SELECT FROM relation r WHERE r.bucket IN (SELECT m.bucket FROM measured m) AND r.reltuples > 0
                     AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')),
@@ -312,7 +347,9 @@ WITH asked AS MATERIALIZED (
 SELECT jsonb_build_object('format', 1,
     'server', jsonb_build_object(
         'database', h.datname, 'database_oid', h.oid::bigint, 'system_identifier', h.identifier,
-        'timeline', h.timeline::bigint, 'server_version', h.version, 'in_recovery', pg_is_in_recovery(),
+        'timeline', (h.own->>'timeline')::bigint, 'wal', (h.own->>'wal')::jsonb,
+        'extensions', (SELECT jsonb_agg(e.extname) FROM pg_extension e),
+        'server_version', h.version, 'in_recovery', pg_is_in_recovery(),
         'read_at', clock_timestamp(), 'started_at', pg_postmaster_start_time(),
         'database_reset', h.stats->'stats_reset', 'cluster_reset', pg_stat_get_bgwriter_stat_reset_time(),
         'track_counts', current_setting('track_counts')::boolean,

@@ -61,7 +61,7 @@ AS 'MODULE_PATHNAME', 'ff_deadline'
 LANGUAGE c VOLATILE;
 
 -- Connects and sends a query that returns one text: read only, with an empty search_path and timeouts a little shorter
--- than patience. All commands are one transaction, so nothing stays set in a session that a pooler gives to others next.
+-- than patience. All commands are one transaction: nothing stays set in a session that a pooler gives to others next.
 -- From PostgreSQL 16 on dblink ignores connect_timeout, so deadline() enforces it, a second later.
 -- Errors: those of dblink_connect(); 08001 also for the timeout.
 CREATE FUNCTION ff_hub.send(connection text, server name, query text, patience interval) RETURNS void
@@ -130,6 +130,34 @@ CREATE FUNCTION ff_hub.hang_up(connection text) RETURNS void
 LANGUAGE sql VOLATILE
 RETURN (SELECT ff_hub.dblink('disconnect', connection)
          WHERE connection = ANY (ff_hub.dblink('get_connections')::text[]));
+
+-- Sends a query to a foreign server and waits for its answer, a text. Errors: those of the connection and the source.
+CREATE FUNCTION ff_hub.ask(server name, query text, patience interval DEFAULT (ff_hub.limits()).answer) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    connection CONSTANT text := 'fillfactor_advisor';
+    pause      CONSTANT float8 := 0.01;    -- seconds between checks of the connection, chosen
+    began      CONSTANT timestamptz := clock_timestamp();
+    answer     text;
+BEGIN
+    PERFORM ff_hub.hang_up(connection);
+    PERFORM ff_hub.send(connection, server, query, patience);
+    LOOP
+        answer := ff_hub.answer(connection);
+        EXIT WHEN answer IS NOT NULL;
+        IF clock_timestamp() > began + patience THEN
+            RAISE 'server % did not answer within %', server, patience USING ERRCODE = 'external_routine_exception';
+        END IF;
+        PERFORM pg_sleep(pause);
+    END LOOP;
+    PERFORM ff_hub.hang_up(connection);
+    RETURN answer;
+EXCEPTION WHEN query_canceled OR OTHERS THEN
+    PERFORM ff_hub.hang_up(connection);
+    RAISE;
+END
+$$;
 
 -- ---------------------------------------------------------------------------
 -- Answers

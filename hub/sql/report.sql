@@ -47,8 +47,8 @@ $$);
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_fleet_advice (
-    -- ff_advice of all sources: changes first, those that save most WAL at the top. Each database appears once, even if
-    -- several sources report it; the reads of its standbys are weighed.
+    -- ff_advice of all sources: changes first, by the WAL that they save, then CPU time, then disk. Each database is
+    -- there once, even if several sources report it; the reads of its standbys are weighed.
     source,                  -- source of the advice
     database,                -- its database
     relation,                -- the table
@@ -58,7 +58,8 @@ CREATE VIEW @extschema@.ff_fleet_advice (
     gain,                    -- cost saved by the change
     confidence,              -- 0 to 1
     why,                     -- the cause
-    wal_bytes_per_day_saved, -- WAL saved by the change, bytes per day
+    watched,                 -- time that it rests on
+    wal_bytes_per_day_saved, -- WAL saved by the change, bytes per day; NULL: watched for less than an hour
     disk_bytes_change,       -- of table and indexes, bytes
     age,                     -- of the answer with it
     note
@@ -67,7 +68,8 @@ CREATE VIEW @extschema@.ff_fleet_advice (
 SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
        CASE WHEN n.new < a.fillfactor THEN 'lower' WHEN n.new > a.fillfactor THEN 'raise' WHEN a.turned THEN 'keep'
             ELSE a.action END,
-       CASE WHEN NOT a.turned THEN round(a.gain_pct)::integer || ' %' END, a.confidence, a.why, n.wal,
+       CASE WHEN NOT a.turned THEN round(a.gain_pct)::integer || ' %' END, a.confidence, a.why,
+       make_interval(secs => round(a.observed_s)), CASE WHEN a.observed_s >= 3600 THEN n.wal END,
        CASE WHEN NOT a.turned THEN a.disk_bytes_change END, date_trunc('second', a.age),
        nullif(concat_ws('; ',
            CASE WHEN a.failures > 0 OR a.age > interval '1 hour' THEN 'stale' END,
@@ -85,7 +87,9 @@ SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
  CROSS JOIN LATERAL (SELECT CASE WHEN a.turned THEN nullif(a.weighed, a.fillfactor) ELSE a.advised END AS new,
                             CASE WHEN NOT a.turned THEN a.wal_bytes_per_day_saved END AS wal) n
  WHERE ff_hub.check_role('reader') IS NOT NULL
- ORDER BY n.new IS NULL, n.wal DESC NULLS LAST, a.updates_per_s DESC NULLS LAST, a.source, a.relation;
+ ORDER BY n.new IS NULL, n.wal DESC NULLS LAST,
+       CASE WHEN NOT a.turned THEN a.cpu_seconds_per_day_saved END DESC NULLS LAST,
+       CASE WHEN NOT a.turned THEN a.disk_bytes_change END, a.updates_per_s DESC NULLS LAST, a.source, a.relation;
 $$);
 
 CREATE FUNCTION @extschema@.ff_fleet_script(source text, rewrite boolean DEFAULT false, top integer DEFAULT NULL)
@@ -93,11 +97,8 @@ RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    connection CONSTANT text := 'fillfactor_advisor script';
-    patience   CONSTANT interval := '2 min';    -- chosen: the model may be asked there
-    began      CONSTANT timestamptz := clock_timestamp();
-    s          ff_hub.source;
-    answer     text;
+    s      ff_hub.source;
+    answer text;
 BEGIN
     PERFORM ff_hub.check_role('collector');
     SELECT * INTO s FROM ff_hub.source o WHERE o.source = ff_fleet_script.source;
@@ -107,22 +108,8 @@ BEGIN
     ELSIF s.server IS NULL THEN
         PERFORM ff_internal.refuse('55000', format('source %I was imported', source), NULL, 'Run ff_script() there.');
     END IF;
-    PERFORM ff_hub.hang_up(connection);
-    BEGIN
-        PERFORM ff_hub.send(connection, s.server,
-                                       format('SELECT ff_internal.export_script(%L, %L)', rewrite, top), patience);
-        WHILE answer IS NULL LOOP
-            IF clock_timestamp() > began + patience THEN
-                RAISE 'source % did not answer within %', source, patience USING ERRCODE = '38000';
-            END IF;
-            PERFORM pg_sleep(0.02);
-            answer := ff_hub.answer(connection);
-        END LOOP;
-    EXCEPTION WHEN OTHERS THEN
-        PERFORM ff_hub.hang_up(connection);
-        RAISE;
-    END;
-    PERFORM ff_hub.hang_up(connection);
+    -- chosen: the model may be asked there
+    answer := ff_hub.ask(s.server, format('SELECT ff_internal.export_script(%L, %L)', rewrite, top), '2 min');
     RETURN NEXT format('-- Sent by source %s. It is that server''s word: read it before you run it there.',
                        ff_internal.plain(source));
     RETURN QUERY
@@ -147,9 +134,11 @@ LANGUAGE sql STABLE
 AS $$
     SELECT ff_internal.refuse('22023', 'top must be greater than 0') WHERE top < 1;
     SELECT ff_internal.page('Fillfactor report of a fleet', concat(
-        (SELECT format(E'<h1>%s sources on %s clusters, %s of them well; ', count(*), clusters,
+        (SELECT format('<h1>%s of %s, %s well; ', ff_internal.counted(count(*), 'source'),
+                       ff_internal.counted(clusters, 'cluster'),
                        count(*) FILTER (WHERE s.state IN ('ok', 'imported'))) FROM unnest(sources) s),
-        (SELECT format(E'%s changes are advised%s.</h1>\n', count(*), ': ' || nullif(ff_internal.brings(
+        (SELECT format(E'%s advised%s.</h1>\n', ff_internal.counted(count(*), 'change'),
+                       ': ' || nullif(ff_internal.brings(
                        sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change), NULL), ''))
            FROM unnest(changes) c),
         format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n',
@@ -166,7 +155,8 @@ AS $$
         E'</section>\n<section>\n<h2>Sources</h2>\n', coalesce((
             SELECT ff_internal.html_table('Those that need attention first.', json_agg(r))
               FROM (SELECT s.source, s.state, s.role, s.database, s.age::text AS age, s.tables AS "tables|0",
-                           s.changes AS "changes|0", s.server_version AS "PostgreSQL|0", s.version,
+                           s.changes AS "changes|0",
+                           (s.server_version / 10000) || '.' || s.server_version % 10000 AS "PostgreSQL", s.version,
                            s.timeline AS "timeline|0", concat_ws('; ', s.error, s.note) AS note
                       FROM unnest(sources) s
                      ORDER BY s.state IN ('ok', 'imported'), s.note IS NULL, s.source) r),

@@ -41,7 +41,9 @@ CREATE TABLE ff_hub.advice (
     provisional             boolean, -- less than a day was watched
     why                     text CHECK (length(why) <= 300), -- the cause in a phrase
     gain_pct                real CHECK (gain_pct BETWEEN -1e9 AND 100), -- cost saved by the change, percent
+    observed_s              float8 CHECK (observed_s BETWEEN 0 AND 1e12), -- seconds watched
     wal_bytes_per_day_saved bigint,  -- WAL saved by it, bytes a day
+    cpu_seconds_per_day_saved real CHECK (abs(cpu_seconds_per_day_saved) <= 1e12), -- CPU time saved by it
     disk_bytes_change       bigint,  -- of table and indexes, bytes
     updates_per_s           real CHECK (updates_per_s BETWEEN 0 AND 1e12), -- rows updated per second
     input                   jsonb CHECK (octet_length(input::text) <= 100000), -- the model's input, for a change

@@ -66,7 +66,7 @@ CREATE TABLE public.one (id int);
 SELECT is(fleet.ff_import(core.ff_export(), 'itself'), 'itself', 'the hub stores what the core exports');
 SELECT is((SELECT concat_ws(' ', source, role, state, changes) FROM fleet.ff_fleet), 'itself primary imported 0',
 	'the hub shows the source');
-SELECT matches(fleet.ff_fleet_report(), '1 sources on 1 clusters', 'the hub makes its report');
+SELECT matches(fleet.ff_fleet_report(), '1 source of 1 cluster, 1 well', 'the hub makes its report');
 CREATE ROLE regress_ff_fleet;
 SELECT bag_eq($$ SELECT substring(g FROM 'ON SCHEMA (.*) TO') FROM core.ff_grant('regress_ff_fleet', 'reader') g
                   WHERE g ~ 'SCHEMA' $$,

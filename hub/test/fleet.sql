@@ -16,7 +16,7 @@ CREATE FUNCTION pg_temp.export(differs jsonb DEFAULT '{}') RETURNS jsonb LANGUAG
 		"advice": [
 			{"oid": 20001, "relation": "public.jobs", "fillfactor": 100, "advised": 50, "action": "lower",
 				"cause": "batch_update", "confidence": 0.8, "provisional": false, "why": "55 rows a page at once",
-				"gain_pct": 36.5, "wal_bytes_per_day_saved": 1000000, "disk_bytes_change": 0, "size_bytes": 8192,
+				"gain_pct": 36.5, "observed_s": 3600, "wal_bytes_per_day_saved": 1000000, "disk_bytes_change": 0, "size_bytes": 8192,
 				"updates_per_s": 10.5, "hot_pct": 0, "new": {}},
 			{"oid": 20002, "relation": "public.log", "fillfactor": 100, "action": "keep", "cause": "few_updates",
 				"confidence": 0.9, "why": "hardly updated", "size_bytes": 8192}]}'::jsonb || differs
@@ -111,7 +111,7 @@ SELECT ok(ff_fleet_report() ~ 'public.&quot;&lt;script&gt;alert\(1\)&lt;/script&
 	AND ff_fleet_report() !~ '<script>alert',
 	'markup is escaped in the report');
 SELECT ok(ff_fleet_report()
-	~ '1 sources on 1 clusters, 1 of them well; 1 changes are advised: about 977 kB less WAL a day',
+	~ '1 source of 1 cluster, 1 well; 1 change advised: about 977 kB less WAL a day',
 	'the report has totals');
 SELECT ff_fleet_remove('h') \g /dev/null
 

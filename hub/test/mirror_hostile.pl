@@ -70,7 +70,8 @@ is(value(q(SELECT max(ended_at) FROM ff_internal.counter_interval)),
 	value("SELECT '" . $json->decode($last)->{server}{read_at} . "'::timestamptz"), 'by the time of the file');
 like(import_text($first), qr/^55000: nothing newer/, 'an older file is refused');
 like(error(q(SELECT ff_mirror('nowhere'))), qr/server nowhere does not exist/, 'the mirror stays one by file');
-$Mirrored::mirror->safe_psql('postgres', 'CREATE EXTENSION fillfactor_advisor_hub CASCADE; CALL ff_collect()');
+$Mirrored::mirror->safe_psql('postgres', 'CREATE TABLE own (id int);
+	CREATE EXTENSION fillfactor_advisor_hub CASCADE; CALL ff_collect()');
 like(($Mirrored::mirror->psql('postgres', "SELECT ff_mirror_import('$last')"))[2],
 	qr/database postgres has a history of its own tables/,
 	'a database with tables of its own does not become a mirror');

@@ -1,4 +1,4 @@
-# Sources that are too old for the extension, one without pg_stat_statements, and a standby.
+# Sources of other versions, most too old for the extension, one without pg_stat_statements, and a standby.
 use strict;
 use warnings;
 use FindBin;
@@ -32,12 +32,12 @@ my $tables = q(CREATE TABLE jobs (id int PRIMARY KEY, state int, note text,
 	CREATE TABLE part_0 PARTITION OF part FOR VALUES WITH (MODULUS 1, REMAINDER 0));
 
 # ---------------------------------------------------------------------------
-# Old servers
+# Other versions
 # ---------------------------------------------------------------------------
 SKIP:
 {
 	my @servers = split ' ', $ENV{FFA_SOURCES} // '';
-	skip 'no server of 13 and 14 here', 1 if !@servers;
+	skip 'no server of 13, 14 and 16 here', 1 if !@servers;
 	foreach my $dir (@servers)
 	{
 		my ($version) = $dir =~ /source-(\d+)/;
@@ -89,6 +89,28 @@ there("DROP EXTENSION pg_stat_statements; $tables");
 like(mirror_of('bare', $source->host, $source->port),
 	qr/^statements: pg_stat_statements is not created in this database$/m,
 	'a source without pg_stat_statements: what is lost is said');
+
+# the recipes for many mirrors, as they are in the documentation: three, and then one of their sources is gone
+{
+	my @recipes = slurp_file("$FindBin::Bin/../../doc/managed.md") =~ /^```sh\n(.*?)^```/msg;
+	is(scalar(@recipes), 2, 'the documentation has two recipes for many mirrors');
+	there('CREATE ROLE ff LOGIN; GRANT pg_monitor TO ff');
+	my $file = PostgreSQL::Test::Utils::tempdir . '/sources';
+	foreach my $name (qw(one two three))
+	{
+		$source->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE shop");
+		append_to_file($file, join(' ', "of_$name", $source->host, $source->port, $name) . "\n");
+	}
+	local @ENV{qw(PGHOST PGPORT PGUSER)} = ($mirror->host, $mirror->port, getpwuid($<));
+	my $run = sub { return (run_command([ 'sh', '-c', $_[0] =~ s/\bsources\b/$file/gr ]))[0]; };
+	my $made = () = $run->($recipes[0]) =~ /^ mirror of database (?:one|two|three) on .*: 3 tables, 2 indexes$/mg;
+	is($made, 3, 'three mirrors are made');
+	$source->safe_psql($_, 'INSERT INTO jobs VALUES (0)') foreach qw(one three);
+	$source->safe_psql('postgres', 'DROP DATABASE two');
+	$run->($recipes[1]);
+	is(join(' ', map { $mirror->safe_psql("of_$_", 'SELECT count(*) FROM ff_internal.collection') } qw(one two three)),
+		'2 1 2', 'they collect side by side, whatever happens to one');
+}
 $source->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($source, 'backup', has_streaming => 1);

@@ -192,6 +192,7 @@ RETURN CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
            to_char(d.of_time, '" x long enough "FM0.09'),
            to_char(nullif(d.of_counters, 1), '" x counters lost "FM0.09'),
            to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
+           to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
            CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
            to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
            CASE WHEN d.wants_model THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;

@@ -37,7 +37,8 @@ BEGIN ATOMIC
     SELECT d.*
       FROM (SELECT e.not_examined, e.fillfactor, e.window_s, e.intervals, e.inserted, e.updated, e.index_scans,
                    e.seq_scans, e.blocks_fetched, e.cycles, e.since_change_s, e.since_updated, e.recent_updated,
-                   e.recent_hot_updated, e.counts_lost, e.open_writers, e.indexes, e.sampled_at, e.blocks,
+                   e.recent_hot_updated, e.counts_lost, EXISTS (SELECT FROM ff_internal.observed) AS mirrored,
+                   e.open_writers, e.indexes, e.sampled_at, e.blocks,
                    e.rows_per_page, e.inserted_width, e.updated_width, e.update_group_rows, e.indexed_share,
                    e.newpage_share, e.blocked_share, e.recoverable_share, e.held_back,
                    -- only of a table that was updated before it was altered

@@ -397,11 +397,15 @@ AS $$
                   -- a chunk is at most a quarter of a page
                   pg_size_pretty((2000 * t.chunks / t.updated)::bigint))
       FROM pg_class c
+      LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = c.oid
+     CROSS JOIN LATERAL jsonb_to_record(o.said || (o.said->'counted')) s(
+           toast_inserted bigint, toast_live bigint, inserted bigint, live bigint, updated bigint)
      CROSS JOIN LATERAL (
-           SELECT pg_stat_get_tuples_inserted(c.reltoastrelid)
-                  - pg_stat_get_tuples_inserted(c.oid) * pg_stat_get_live_tuples(c.reltoastrelid)
-                    / greatest(1, pg_stat_get_live_tuples(c.oid))::float8 AS chunks,
-                  nullif(pg_stat_get_tuples_updated(c.oid), 0) AS updated) t
+           SELECT coalesce(s.toast_inserted, pg_stat_get_tuples_inserted(c.reltoastrelid))
+                  - coalesce(s.inserted, pg_stat_get_tuples_inserted(c.oid))
+                    * coalesce(s.toast_live, pg_stat_get_live_tuples(c.reltoastrelid))
+                    / greatest(1, coalesce(s.live, pg_stat_get_live_tuples(c.oid)))::float8 AS chunks,
+                  nullif(coalesce(s.updated, pg_stat_get_tuples_updated(c.oid)), 0) AS updated) t
      WHERE c.oid = e.relation AND e.toast_bytes > e.heap_bytes + e.index_bytes AND t.chunks >= t.updated
 $$;
 

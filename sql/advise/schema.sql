@@ -12,11 +12,12 @@ CREATE TYPE ff_internal.decision AS (
     current_step           integer,  -- fillfactor of the table's present step of the curve; NULL: no model
     step                   integer,  -- fillfactor of the step considered, even if not advised
     gain                   float8,   -- cost now / cost at that step
-    confidence             float8,   -- 0 to 1: the product of the next six
+    confidence             float8,   -- 0 to 1: the product of the next seven
     of_updates             float8,   -- updates seen (inserts, if there are hardly any) / needed_updates, at most 1
     of_time                float8,   -- time observed: 0.5 at first, 1 after a day with three cycles, by a square root
     of_counters            float8,   -- 0.5 if counters were off for a time
     of_columns             float8,   -- 0.5 if it is unknown whether updates change an indexed column
+    of_pages               float8,   -- 0.5 in a mirror, which reads no pages, if the model was needed
     of_model               float8,   -- how well the model explains what was seen; 1 if it was not needed
     of_earlier             float8,   -- how earlier predictions turned out: halves the distance to 1 if all came true
     needed_confidence      float8,   -- needed for a change

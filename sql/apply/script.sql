@@ -152,10 +152,10 @@ RETURN (
       FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_roles r ON r.oid = c.relowner
-      LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = c.oid
+      LEFT JOIN ff_internal.observed o ON o.kind IN ('table', 'index') AND o.id = c.oid
      CROSS JOIN LATERAL (
-           SELECT ARRAY[n.nspname, c.relname, concat_ws(' ', coalesce((o.said->>'oid')::oid, max(x.indrelid), c.oid),
-                                                        max(x.indkey::text))]
+           SELECT ARRAY[n.nspname, c.relname, coalesce(o.said->>'oid', concat_ws(' ', coalesce(max(x.indrelid), c.oid),
+                                                                                 max(x.indkey::text)))]
              FROM pg_index x WHERE x.indexrelid = c.oid) i(who)
      CROSS JOIN LATERAL (
            -- a rebuild changes no option

@@ -37,8 +37,7 @@ END;
 
 -- Returns the enabled triggers that may change a row before it is updated, and the columns that they do change: those
 -- that the text of a function assigns at the start of a statement (NEW.a := ...), or the first argument of a function
--- in C, if it is a column, as in moddatetime(a). fired_by: UPDATE OF these; NULL: any. changes: NULL: none is known, as
--- of the triggers of a mirror's source.
+-- in C, if it is a column, as in moddatetime(a). fired_by: UPDATE OF these; NULL: any. changes: NULL: none is known.
 CREATE FUNCTION ff_internal.update_triggers(relation oid, OUT name name, OUT fired_by int2[], OUT changes text[])
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1
@@ -61,8 +60,10 @@ BEGIN ATOMIC
      -- for each row, before, on update
      WHERE t.tgrelid = relation AND t.tgtype & 19 = 19 AND t.tgenabled IN ('O', 'A') AND NOT t.tgisinternal
     UNION ALL
-    SELECT g::name, NULL, NULL
-      FROM ff_internal.observed o CROSS JOIN LATERAL jsonb_array_elements_text(o.said->'triggers') g
+    SELECT g.name, (SELECT array_agg(a.attnum) FROM pg_attribute a
+                     WHERE a.attrelid = relation AND a.attname = ANY (g.fired_by)), g.changes
+      FROM ff_internal.observed o
+     CROSS JOIN LATERAL jsonb_to_recordset(o.said->'triggers') g(name name, fired_by text[], changes text[])
      WHERE o.kind = 'table' AND o.id = relation;
 END;
 

@@ -7,10 +7,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN EXISTS (SELECT FROM unnest(reloptions) o WHERE o LIKE 'fillfactor=%')
             THEN ff_internal.effective_fillfactor(reloptions) ELSE 90 END;
 
--- The result of ff_sample_index(), without index and relation.
+-- The result of ff_sample_index(), without index and relation; in a mirror, what is known without pages, and why.
 CREATE FUNCTION ff_internal.index_pages(index regclass) RETURNS jsonb
 LANGUAGE sql VOLATILE
-RETURN (SELECT to_jsonb(s) - '{index,relation}'::text[] FROM @extschema@.ff_sample_index(index) s);
+RETURN coalesce((SELECT o.said->'pages' FROM ff_internal.observed o WHERE o.kind = 'index' AND o.id = index),
+                (SELECT to_jsonb(s) - '{index,relation}'::text[] FROM @extschema@.ff_sample_index(index) s));
 
 -- The verdict on an index from the facts of index_facts(): the first rule that holds.
 CREATE FUNCTION ff_internal.index_judged(
@@ -32,7 +33,7 @@ AS $$
                '%5$s non-HOT updates, against %6$s inserts, each added an entry beside the old one of their row. That '
                'splits full leaf pages, in whatever order keys come in; see ff_advise() and ff_blockers()' AS churn
           FROM jsonb_to_record(facts) f(
-               hindrance text, problem text, fillfactor integer, collected boolean, inserted bigint, non_hot bigint,
+               hindrance text, unread text, problem text, fillfactor integer, collected boolean, inserted bigint, non_hot bigint,
                window_s double precision, quiet_s double precision, ascends boolean, keyed boolean, blocks bigint,
                leaf_pages double precision, internal_pages double precision, leaf_density double precision,
                at_fillfactor_pct double precision, half_full_pct double precision, fragmentation double precision,
@@ -44,7 +45,8 @@ AS $$
                (2, f.problem IS NOT NULL, 'no_data', 'wait', '%10$s'),
                -- fewer, and a few bytes decide (chosen)
                (3, f.blocks < 100, 'small', 'keep', f.blocks || ' pages: too few to matter'),
-               (4, f.leaf_density IS NULL, 'no_data', 'wait', 'no leaf page could be read'),
+               (4, f.leaf_density IS NULL, 'no_data', 'wait', coalesce(f.unread || ', and the length of its keys '
+                'is not known', 'no leaf page could be read')),
                (5, NOT f.collected, 'no_data', 'wait',
                 'its table was not collected yet: run CALL ff_collect() or ff_schedule()'),
                (6, f.written = 0 AND (f.quiet_s >= f.lookback) IS NOT TRUE, 'no_data', 'wait', f.still
@@ -74,9 +76,11 @@ AS $$
                 f.churn),
                (18, f.leaf_density < 45, 'sparse', 'rebuild', 'its leaf pages are only %1$s %% full: rows were '
                 'deleted. A rebuild frees %7$s'),
-               (19, f.inserted = 0, 'no_data', 'wait', '%3$s %% of its leaf pages are half full from splits, but no '
+               (19, f.unread IS NOT NULL, 'no_data', 'keep', f.unread || ': by size and number of entries, the leaf '
+                'pages are at most %1$s %% full'),
+               (20, f.inserted = 0, 'no_data', 'wait', '%3$s %% of its leaf pages are half full from splits, but no '
                 'row came in while it was watched: in which order keys come is not known'),
-               (20, true, 'random', 'keep', 'keys come in at random: %3$s %% of its leaf pages are half full, from '
+               (21, true, 'random', 'keep', 'keys come in at random: %3$s %% of its leaf pages are half full, from '
                 'splits. Another fillfactor does not last: random inserts settle near 70 %% whatever is set'))
                r(place, holds, cause, action, says)
          WHERE r.holds ORDER BY r.place LIMIT 1

@@ -210,7 +210,7 @@ trust(const DnFacts *f, DnDecision *d)
 {
 	double		seen = f->updated < FEW * f->inserted ? f->inserted : or_else(f->since_updated, 0);
 
-	d->of_updates = d->of_time = d->of_counters = d->of_columns = d->of_model = d->of_earlier = 1;
+	d->of_updates = d->of_time = d->of_counters = d->of_columns = d->of_pages = d->of_model = d->of_earlier = 1;
 	d->needed_updates = ENOUGH * f->min_updates;
 	if (!is(d->seen_cause, "not_examined"))
 	{
@@ -224,14 +224,16 @@ trust(const DnFacts *f, DnDecision *d)
 			d->of_counters = UNKNOWN;
 		if (d->wants_model && !d->columns_known)
 			d->of_columns = UNKNOWN;
+		if (d->wants_model && f->mirrored > 0)
+			d->of_pages = UNKNOWN;
 		if (d->wants_model && !is(d->seen_cause, "few_updates"))
 		{
 			d->of_model = or_else(f->model_confidence, 0);
 			d->of_earlier = of_earlier(d->of_model, f->calibration);
 		}
 	}
-	d->confidence = d->of_updates * d->of_time * d->of_counters * d->of_columns * d->of_model *
-		d->of_earlier;
+	d->confidence = d->of_updates * d->of_time * d->of_counters * d->of_columns * d->of_pages *
+		d->of_model * d->of_earlier;
 }
 
 /* Whether advice stands for this step. */

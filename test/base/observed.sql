@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(100);
+SELECT plan(110);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -268,6 +268,7 @@ SELECT is(ff_internal.blocking_columns(ARRAY['account_seen'::regclass::oid]), '{
 -- ---------------------------------------------------------------------------
 -- The script runs on the source
 -- ---------------------------------------------------------------------------
+SELECT says('table', 'job'::regclass, '{"owner": "shop_owner"}');
 CREATE TABLE script AS SELECT string_agg(l, E'\n') AS text FROM ff_script('job', true) l;
 SELECT ok(text ~ 'ff_script.made = ''database shop of cluster 7000000000000000001'''
 	AND text ~ 'FROM pg_control_system',
@@ -280,7 +281,7 @@ SELECT ok(text ~ E'psql -X -h ''db.example'' -d ''shop'' -f FILE', 'and how to r
 SELECT ok(text ~ E'ff_change\\(''{public,job,50001}'', ''{autovacuum_enabled=off}''',
 	'a change is guarded by the source''s OID and options')
 	FROM script;
-SELECT ok(text ~ 'as a superuser or a member of their owner;', 'who owns the tables there is not known') FROM script;
+SELECT ok(text ~ 'as a superuser or a member of shop_owner;', 'it names who owns the tables there') FROM script;
 SELECT ok(text ~ 'a mirror sees no free disk' AND text !~ 'are free where the WAL is', 'free disk is not known')
 	FROM script;
 SELECT is((c->>'relfilenode', m->>'method', m->'free_bytes')::text, ('60001', 'VACUUM FULL', 'null'::jsonb)::text,
@@ -335,9 +336,43 @@ DROP INDEX account_brin;
 SELECT is(ff_internal.still_columns('account'::regclass), NULL, 'columns with one value: unknown');
 SELECT says('table', 'account'::regclass, '{"still": ["balance"]}');
 SELECT is(ff_internal.still_columns('account'::regclass), '{balance}', 'columns with one value: as the source says');
-SELECT says('table', 'account'::regclass, '{"triggers": ["touch"]}');
-SELECT is((t.name, t.fired_by, t.changes)::text, '(touch,,)', 'triggers of the source are known by name')
+SELECT says('table', 'account'::regclass,
+	'{"triggers": [{"name": "touch", "fired_by": ["balance"], "changes": ["seen"]}, {"name": "audit"}]}');
+SELECT is(string_agg(t::text, ' ' ORDER BY t.name), '(audit,,) (touch,{2},{seen})',
+	'triggers of the source: by which columns they are fired, and what they set')
 	FROM ff_internal.update_triggers('account'::regclass) t;
+SELECT is(ff_internal.changed_columns('account'::regclass, ARRAY[c]), r::text[], c || ': what its update changes')
+	FROM (VALUES ('balance', '{balance,seen}'), ('id', '{id}')) v(c, r);
+SELECT is(ff_internal.words_of_toast(e), NULL, 'little TOAST: nothing is said')
+	FROM ff_internal.evidence('account'::regclass) e;
+SELECT says('table', 'account'::regclass,
+	'{"toast_bytes": 100000000, "toast_inserted": 50000100000, "toast_live": 40000, "live": 4000}');
+SELECT matches(ff_internal.words_of_toast(e), '95 MB of its 101 MB are TOAST, and each update puts',
+	'the TOAST table of the source is known')
+	FROM ff_internal.evidence('account'::regclass) e;
+SELECT says('index', 'account_seen'::regclass, '{"oid": "50002 3", "relfilenode": 60077, "pages": {"blocks": 610,
+	"leaf_pages": 609, "internal_pages": 0, "row_pointers": 40000, "blocks_read": 0, "leaf_density": 30,
+	"unread": "a mirror reads no pages"}}');
+SELECT is((action, cause, predicted_size_bytes, ddl)::text,
+	('rebuild', 'sparse', 204 * 8192, 'REINDEX INDEX CONCURRENTLY public.account_seen;')::text,
+	'an index that is hardly filled by size and entries')
+	FROM ff_advise_indexes('account_seen');
+SELECT is((c->>'who', c->>'relfilenode')::text, ('["public", "account_seen", "50002 3"]', '60077')::text,
+	'its rebuild is guarded by the source''s OID and file')
+	FROM ff_internal.plan_change(jsonb_build_object('oid', 'account_seen'::regclass::oid, 'action', 'rebuild')) c;
+SELECT says('index', 'account_seen'::regclass, '{"pages": {"blocks": 610, "leaf_pages": 609, "leaf_density": 80,
+	"unread": "a mirror reads no pages", "row_pointers": 100000, "internal_pages": 0}}');
+SELECT is((action, reason)::text, ('keep',
+	'a mirror reads no pages: by size and number of entries, the leaf pages are at most 80.0 % full.')::text,
+	'one that is not, of which only pages tell more')
+	FROM ff_advise_indexes('account_seen');
+SELECT says('index', 'account_seen'::regclass, '{"pages": {"blocks": 610, "unread": "a mirror reads no pages"}}');
+SELECT is(reason, 'a mirror reads no pages, and the length of its keys is not known.', 'or of which nothing is known')
+	FROM ff_advise_indexes('account_seen');
+SELECT is((of_pages, round((confidence / of_pages / of_updates / of_time / of_model / of_columns)::numeric, 6))::text,
+	'(0.5,1.000000)', 'without pages a mirror is half as sure')
+	FROM (SELECT (v.decision).* FROM ff_internal.advice('job') v) d;
+SELECT matches(reason, 'x pages not read 0.5 x model', 'and the reason says so') FROM ff_advise('job');
 CALL works(21, 21);
 SELECT is((holder, since, last_seen_at)::text, ('pid 4711', at - interval '1 day', at + interval '21 min')::text,
 	'a holder has a history')

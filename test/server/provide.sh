@@ -57,8 +57,8 @@ provide_tools()
 	fetch_exporter || say "NOT TESTED: the queries in a Prometheus exporter (no prometheus-postgres-exporter)"
 }
 
-# Servers that are too old for the extension, as sources of a mirror, copied to $WORK; once is enough.  Sets FFA_SOURCES
-# (their folders).
+# Servers that are too old for the extension, or come without what a mirror needs (16), as sources of a mirror, copied
+# to $WORK; once is enough.  Sets FFA_SOURCES (their folders).
 provide_sources()
 {
 	local release dir
@@ -66,7 +66,7 @@ provide_sources()
 	case $FROM in wheel|chroot) return 0 ;; esac
 	[ "$(uname -m)" = x86_64 ] || return 0
 	mkdir -p "$CACHE"
-	for release in 13.23.0 14.23.0; do
+	for release in 13.23.0 14.23.0 16.14.0; do
 		dir=$CACHE/source-$release
 		if ( flock 9; "$TOP/test/server/fetch-source" "$release" "$dir" ) 9>"$CACHE/.lock-source" >&2; then
 			cp -a "$dir" "$WORK/${dir##*/}"

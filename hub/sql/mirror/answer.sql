@@ -51,7 +51,7 @@ BEGIN
       FROM jsonb_to_record(said) x(database text, database_oid oid, system_identifier bigint, timeline bigint,
            server_version integer, in_recovery boolean, read_at timestamptz, started_at timestamptz,
            database_reset timestamptz, cluster_reset timestamptz, track_counts boolean, open_writers integer,
-           next_xid xid8, busy_ms float8, blocks_read bigint, read_ms float8);
+           next_xid xid8, busy_ms float8, blocks_read bigint, read_ms float8, extensions name[]);
     IF (length(s.database) BETWEEN 1 AND 63 AND s.database_oid > 0 AND s.server_version BETWEEN 130000 AND 999999
         AND s.track_counts IS NOT NULL AND s.in_recovery IS NOT NULL AND s.open_writers >= 0
         AND s.read_at > '2020-01-01' AND s.read_at < clock_timestamp() + interval '1 day' AND isfinite(s.started_at)
@@ -61,6 +61,9 @@ BEGIN
     END IF;
     s.database := ff_internal.plain(s.database);
     SELECT to_jsonb(s) || jsonb_build_object(
+               'wal', (SELECT to_jsonb(w) FROM jsonb_to_record(nullif(said->'wal', 'null'))
+                                               w(bytes numeric, fpi bigint, reset timestamptz)
+                        WHERE w.bytes BETWEEN 0 AND 1e30 AND w.fpi >= 0),
                'settings', ff_hub.settings_said(said->'settings'),
                'denied', (SELECT coalesce(jsonb_agg(jsonb_build_object('what', left(ff_internal.plain(d.what), 200),
                                      'grant', left(ff_internal.plain(d."grant"), 200))), '[]')
@@ -70,34 +73,56 @@ BEGIN
 END
 $$;
 
+-- What is known of an index without reading its pages: its size, and how full its leaf pages are at most if its entries
+-- are of this width (NULL: unknown), as shared keys need less. Columns as in index_facts().
+CREATE FUNCTION ff_hub.index_pages(bytes bigint, entries float8, width float8, valid boolean) RETURNS jsonb
+LANGUAGE sql STABLE
+RETURN (SELECT jsonb_build_object('unread', 'a mirror reads no pages', 'blocks', n.blocks, 'blocks_read', 0,
+                   'leaf_pages', n.blocks - 1, 'internal_pages', 0, 'row_pointers', entries,
+                   -- a header of 8 bytes, a line pointer of 4; a page has 40 bytes besides
+                   'leaf_density', least(100, 100 * entries * (8 * ceil((8 + width) / 8) + 4)
+                                              / nullif((n.blocks - 1) * (n.block - 40), 0)))
+               || CASE WHEN valid IS FALSE THEN '{"hindrance": "the index is not valid: a CREATE INDEX or REINDEX '
+                                                'CONCURRENTLY failed or is still running"}' ELSE '{}' END::jsonb
+          FROM (SELECT bytes / b.block, b.block FROM (SELECT current_setting('block_size')::integer) b(block))
+               n(blocks, block));
+
 -- Stores what was said about tables, and about indexes; what is not here is left out. A size that could not be read
 -- is the last one.
 CREATE FUNCTION ff_hub.store_tables(said jsonb) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
     INSERT INTO ff_internal.observed AS o (kind, id, said)
-    SELECT 'index', m.relid, jsonb_build_object('oid', n.oid, 'scans', greatest(n.scans, 0),
-               'bytes', greatest(n.bytes, 0), 'definition', ff_internal.plain(left(m.shape->>'definition', 20000)))
-      FROM jsonb_to_recordset(said->'indexes') n(oid oid, scans bigint, bytes bigint)
+    SELECT 'index', m.relid, jsonb_build_object('oid', concat_ws(' ', m.table_oid, n.key), 'scans',
+               greatest(n.scans, 0), 'relfilenode', n.relfilenode, 'bytes', b.bytes, 'definition',
+               ff_internal.plain(left(m.shape->>'definition', 20000)),
+               'pages', ff_hub.index_pages(b.bytes, nullif(greatest(n.entries, 0), 0), n.width, n.valid))
+      FROM jsonb_to_recordset(said->'indexes') n(oid oid, scans bigint, key int2vector, relfilenode oid, bytes bigint,
+                                                 entries float8, width float8, valid boolean)
       JOIN ff_hub.mirrored m ON m.source_oid = n.oid AND m.table_oid IS NOT NULL
-    ON CONFLICT (kind, id) DO UPDATE
-       SET said = EXCLUDED.said || CASE WHEN EXCLUDED.said->>'bytes' IS NULL
-                                        THEN jsonb_build_object('bytes', o.said->'bytes') ELSE '{}' END;
+      LEFT JOIN ff_internal.observed l ON l.kind = 'index' AND l.id = m.relid
+     CROSS JOIN LATERAL (SELECT CASE WHEN n.bytes >= 0 THEN n.bytes ELSE (l.said->>'bytes')::bigint END) b(bytes)
+    ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said;
     INSERT INTO ff_internal.observed AS o (kind, id, said)
     SELECT 'table', m.relid,
-           to_jsonb(n) || jsonb_build_object('counted', n.counted, 'index_bytes', (
+           to_jsonb(n) || jsonb_build_object('triggers', (
+               SELECT jsonb_agg(to_jsonb(g)) FROM jsonb_to_recordset(n.triggers)
+                      g(name name, fired_by text[], changes text[])), 'index_bytes', (
                SELECT coalesce(sum((x.said->>'bytes')::bigint), 0) FROM ff_hub.mirrored i
                  JOIN ff_internal.observed x ON x.kind = 'index' AND x.id = i.relid
                 WHERE i.table_oid = m.source_oid))
       FROM jsonb_to_recordset(said->'tables') n(oid oid, relfilenode oid, reltuples real, relpages integer,
                live bigint, dead bigint, counted ff_internal.counters, analyzes bigint, maintained_at timestamptz,
-               heap_bytes bigint, toast_bytes bigint, width float8, alone boolean, triggers text[])
+               heap_bytes bigint, toast_bytes bigint, toast_inserted bigint, toast_live bigint, width float8,
+               owner name, still text[], alone boolean, triggers jsonb)
       JOIN ff_hub.mirrored m ON m.source_oid = n.oid AND m.table_oid IS NULL
      -- a counter below zero is none
      WHERE (SELECT bool_and(k.value::text::bigint >= 0)
               FROM jsonb_each(jsonb_strip_nulls(to_jsonb(n.counted))) k) IS NOT FALSE
     ON CONFLICT (kind, id) DO UPDATE
-       SET said = jsonb_strip_nulls(o.said) || jsonb_strip_nulls(EXCLUDED.said);
+       SET said = jsonb_strip_nulls(jsonb_build_object('heap_bytes', o.said->'heap_bytes',
+                                                       'toast_bytes', o.said->'toast_bytes'))
+                  || jsonb_strip_nulls(EXCLUDED.said);
     DELETE FROM ff_internal.observed o
      WHERE o.kind IN ('table', 'index') AND o.id NOT IN (SELECT m.relid FROM ff_hub.mirrored m);
 $$;

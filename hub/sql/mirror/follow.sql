@@ -116,7 +116,7 @@ AS $$
 BEGIN
     IF ff_hub.attempt(coalesce(
            (SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', c.conrelid::regclass, c.conname)
-              FROM pg_constraint c WHERE c.conindid = m.relid AND c.contype = 'p'),
+              FROM pg_constraint c WHERE c.conindid = m.relid AND c.contype IN ('p', 'u')),
            (SELECT format('DROP INDEX %s', c.oid::regclass) FROM pg_class c WHERE c.oid = m.relid),
            'SELECT')) IS NULL THEN
         DELETE FROM ff_hub.mirrored o WHERE o.source_oid = m.source_oid;
@@ -173,6 +173,24 @@ BEGIN
 END
 $$;
 
+-- Sets the storage options of a table or index that had another shape. Returns NULL, or why not.
+CREATE FUNCTION ff_hub.follow_options(id oid, was jsonb) RETURNS text
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    faults text;
+BEGIN
+    SELECT string_agg(f.fault, '; ') INTO faults
+      FROM ff_hub.mirrored m
+     CROSS JOIN LATERAL ff_hub.option_statements(m.relid, was, m.shape) o(statement)
+     CROSS JOIN LATERAL (SELECT ff_hub.attempt(o.statement) OFFSET 0) f(fault)
+     WHERE m.source_oid = id;
+    -- tried again next time
+    UPDATE ff_hub.mirrored m SET shape = m.shape - 'options' WHERE faults IS NOT NULL AND m.source_oid = id;
+    RETURN faults;
+END
+$$;
+
 -- Makes one table, or changes it to its new shape. Returns NULL, or why not.
 CREATE FUNCTION ff_hub.follow_table(id oid, wanted jsonb) RETURNS text
 LANGUAGE plpgsql VOLATILE
@@ -181,7 +199,6 @@ DECLARE
     name  CONSTANT text := quote_ident(wanted->>'schema') || '.' || quote_ident(wanted->>'name');
     m     ff_hub.mirrored;
     fault text;
-    one   text;
 BEGIN
     IF wanted->>'schema' ~ '^pg_' OR wanted->>'schema' IN ('information_schema', 'ff_internal', 'ff_hub') THEN
         RETURN 'the schema is not for users';
@@ -212,12 +229,7 @@ BEGIN
     ELSIF fault IS NULL THEN
         UPDATE ff_hub.mirrored o SET shape = wanted WHERE o.source_oid = id;
     END IF;
-    FOR one IN SELECT o FROM ff_hub.option_statements(name, m.shape, wanted) o WHERE fault IS NULL LOOP
-        fault := nullif(concat_ws('; ', fault, ff_hub.attempt(one)), '');
-        -- tried again next time
-        UPDATE ff_hub.mirrored o SET shape = o.shape - 'options' WHERE fault IS NOT NULL AND o.source_oid = id;
-    END LOOP;
-    RETURN fault;
+    RETURN coalesce(fault, ff_hub.follow_options(id, m.shape));
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     -- what was sent is not a shape
     RETURN format('%s %s', SQLSTATE, SQLERRM);
@@ -290,7 +302,7 @@ DECLARE
     fault text;
     way   text;
     -- what it is, without what it is called
-    apart CONSTANT text[] := '{name,definition}';
+    apart CONSTANT text[] := '{name,definition,options}';
 BEGIN
     SELECT * INTO m FROM ff_hub.mirrored o WHERE o.source_oid = id;
     IF m.table_oid = of_table.source_oid AND m.shape - apart = wanted - apart THEN
@@ -298,7 +310,7 @@ BEGIN
             fault := ff_hub.attempt(format('ALTER INDEX %s RENAME TO %I', m.relid::regclass, wanted->>'name'));
         END IF;
         UPDATE ff_hub.mirrored o SET shape = o.shape || wanted WHERE fault IS NULL AND o.source_oid = id;
-        RETURN fault;
+        RETURN coalesce(fault, ff_hub.follow_options(id, m.shape));
     END IF;
     -- with that left by a restore
     PERFORM ff_hub.drop_mirrored_index((id, c.oid, of_table.source_oid, wanted)::ff_hub.mirrored)
@@ -318,6 +330,7 @@ BEGIN
         SELECT id, c.oid, of_table.source_oid, wanted
           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
          WHERE i.indrelid = of_table.relid AND c.relname = wanted->>'name';
+        fault := ff_hub.follow_options(id, NULL);
     END IF;
     RETURN fault;
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN

@@ -8,7 +8,7 @@ DECLARE
     m ff_hub.mirror;
 BEGIN
     SELECT * INTO m FROM ff_hub.mirror;
-    IF m.only_one IS NULL AND EXISTS (SELECT FROM ff_internal.collection) THEN
+    IF m.only_one IS NULL AND EXISTS (SELECT FROM ff_internal.relation) THEN
         PERFORM ff_internal.refuse('55000', format('database %I has a history of its own tables', current_database()),
             NULL, 'A mirror needs a database of its own: CREATE DATABASE ...');
     ELSIF m.server IS NOT NULL AND server IS NULL THEN

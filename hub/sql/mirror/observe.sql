@@ -1,12 +1,12 @@
 -- Asks the source of a mirror, by the statement of observe.sql.
 
 -- The statement, which says what it reads; only in asked, its first part, is something put in.
-CREATE FUNCTION ff_hub.observation() RETURNS text
+CREATE FUNCTION ff_hub.observation(asked jsonb DEFAULT '{}') RETURNS text
 LANGUAGE sql IMMUTABLE
 AS $function$
-    SELECT rtrim($observe$
+    SELECT replace(rtrim($observe$
 @observe.sql@
-$observe$, E'; \n')
+$observe$, E'; \n'), $$'{}'::jsonb AS asked$$, quote_literal(asked) || '::jsonb AS asked')
 $function$;
 
 -- What the source need not send again, and of how many tables it may send more: half of the locks that this server has
@@ -22,38 +22,6 @@ AS $$
      CROSS JOIN (SELECT count(*) FILTER (WHERE s.kind = 'other') AS others,
                         coalesce(jsonb_agg(s.queryid || ' ' || s.toplevel), '[]') AS keys
                    FROM ff_internal.statement s WHERE s.closed_at IS NULL) s
-$$;
-
--- Sends a query to a foreign server and waits for its answer, a text. Errors: those of the connection and the source.
-CREATE FUNCTION ff_hub.ask(server name, query text) RETURNS text
-LANGUAGE plpgsql VOLATILE
-AS $$
-DECLARE
-    connection CONSTANT text := 'fillfactor_advisor mirror';
-    pause      CONSTANT float8 := 0.01;    -- seconds between checks of the connection, chosen
-    patience   CONSTANT interval := (ff_hub.limits()).answer;
-    began      timestamptz;
-    answer     text;
-BEGIN
-    PERFORM ff_hub.hang_up(connection);
-    BEGIN
-        PERFORM ff_hub.send(connection, server, query, patience);
-        began := clock_timestamp();
-        LOOP
-            answer := ff_hub.answer(connection);
-            EXIT WHEN answer IS NOT NULL;
-            IF clock_timestamp() > began + patience THEN
-                RAISE 'the source did not answer within %', patience USING ERRCODE = 'external_routine_exception';
-            END IF;
-            PERFORM pg_sleep(pause);
-        END LOOP;
-    EXCEPTION WHEN query_canceled OR OTHERS THEN
-        PERFORM ff_hub.hang_up(connection);
-        RAISE;
-    END;
-    PERFORM ff_hub.hang_up(connection);
-    RETURN answer;
-END
 $$;
 
 -- Reads the source of this mirror. A collection calls it. If a table was locked in between, the sizes of all are the
@@ -76,8 +44,7 @@ BEGIN
     asked := ff_hub.known();
     FOR attempt IN 1 .. 3 LOOP
         BEGIN
-            answer := ff_hub.ask(server, replace(ff_hub.observation(), '''{}''::jsonb AS asked',
-                                                 quote_literal(asked) || '::jsonb AS asked'))::jsonb;
+            answer := ff_hub.ask(server, ff_hub.observation(asked))::jsonb;
         EXCEPTION WHEN lock_not_available THEN
             asked := asked || '{"sizes": false}';
         WHEN character_not_in_repertoire OR untranslatable_character THEN

@@ -82,17 +82,17 @@ AS $$
               FROM c WHERE c.new IS NOT NULL AND (c.old IS NULL OR c.again)) s(place, number, step)
 $$;
 
--- Statements that set one storage option each, and remove those that are gone.
-CREATE FUNCTION ff_hub.option_statements(name text, was jsonb, shape jsonb) RETURNS SETOF text
-LANGUAGE sql IMMUTABLE
+-- Statements that set one storage option each of a table or index, and remove those that are gone.
+CREATE FUNCTION ff_hub.option_statements(relation oid, was jsonb, shape jsonb) RETURNS SETOF text
+LANGUAGE sql STABLE
 AS $$
-    SELECT CASE WHEN n.option IS NULL THEN format('ALTER TABLE %s RESET (%I)', name, o.option[1])
-                ELSE format('ALTER TABLE %s SET (%I = %L)', name, n.option[1], n.option[2]) END
+    SELECT CASE WHEN n.option IS NULL THEN format('ALTER TABLE %s RESET (%I)', relation::regclass, o.option[1])
+                ELSE format('ALTER TABLE %s SET (%I = %L)', relation::regclass, n.option[1], n.option[2]) END
       FROM (SELECT regexp_match(t, '^([a-z_]+)=(.*)$') FROM jsonb_array_elements_text(was->'options') t) o(option)
       FULL JOIN (SELECT regexp_match(t, '^([a-z_]+)=(.*)$')
                    FROM jsonb_array_elements_text(shape->'options') t) n(option)
         ON n.option[1] = o.option[1]
-     WHERE o.option IS DISTINCT FROM n.option AND shape->>'kind' <> 'p'
+     WHERE o.option IS DISTINCT FROM n.option AND shape->>'kind' IS DISTINCT FROM 'p'
 $$;
 
 -- Ways to make an index, the best first: the source's access method on the columns; a B-tree on them; a key that
@@ -133,9 +133,9 @@ AS $$
       FROM parts p
      CROSS JOIN LATERAL (SELECT CASE WHEN p.has_includes THEN p.includes END) i(includes)
      CROSS JOIN LATERAL (VALUES
-           (1, CASE WHEN (shape->>'primary')::boolean AND shape->'uses' IS NULL
-                    THEN format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s)%s', name, shape->>'name', p.keys,
-                                i.includes) END),
+           (1, format('ALTER TABLE %s ADD CONSTRAINT %I %s (%s)%s', name, shape->>'name',
+                      CASE shape->>'constraint' WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' END, p.keys,
+                      i.includes)),
            (2, CASE WHEN p.method IS NOT NULL THEN format('CREATE %sINDEX %I ON %s USING %I (%s)%s',
                         CASE WHEN p.method = 'btree' THEN p.uniqueness END, shape->>'name', name, p.method, p.keys,
                         i.includes) END),
@@ -143,7 +143,7 @@ AS $$
                         p.uniqueness, shape->>'name', name, p.keys, i.includes) END),
            (4, format('CREATE INDEX %I ON %s USING %s (%s)', shape->>'name', name,
                       CASE p.method WHEN 'brin' THEN 'brin' ELSE 'btree' END, p.tests))) w(place, statement)
-     WHERE w.statement IS NOT NULL
+     WHERE w.statement IS NOT NULL AND (w.place > 1 OR shape->>'constraint' IN ('p', 'u'))
      ORDER BY w.place
 $$;
 
