@@ -227,9 +227,6 @@ BEGIN
      CROSS JOIN LATERAL (SELECT b.block * least(p.blocks / nullif(p.live + x.dead, 0),
                                                 x.relpages / CASE WHEN x.reltuples > 0 THEN x.reltuples END)) l(bytes)
      WHERE o.kind = 'table' AND o.id = relation;
-    IF s.live_rows > 0 AND s.inserted_width > 0 THEN
-        s.inserted_lengths := ARRAY[8 * ceil(s.inserted_width / 8), s.live_rows];
-    END IF;
     RETURN s;
 END
 $$;
@@ -254,6 +251,13 @@ BEGIN
     mirrored := s.blocks IS NOT NULL;
     IF NOT mirrored THEN
         s := ff_internal.sample(r.relid);
+        IF s.live_rows = 0 AND s.dead_rows > 0 THEN
+            -- a queue that is empty now: the dead versions that are left tell how long its rows are
+            s.inserted_width := round(s.dead_pct / 100 * s.blocks * 8192 / s.dead_rows);
+        END IF;
+    END IF;
+    IF s.inserted_width > 0 AND coalesce(s.inserted_lengths, s.updated_lengths) IS NULL THEN
+        s.inserted_lengths := ARRAY[8 * ceil(s.inserted_width / 8), coalesce(nullif(s.live_rows, 0), s.dead_rows)];
     END IF;
     s.rel_id := id;
     s.sampled_at := began_at;

@@ -45,17 +45,9 @@ extern int	no_such_variable
 #define ff_stat_autoanalyze_count(e) ((e)->autovac_analyze_count)
 #endif
 
-/* 17 renamed the variable cache and has read streams */
-#if PG_VERSION_NUM >= 170000
-#include "storage/read_stream.h"
-#define FF_HAVE_READ_STREAM
-#else
+/* 17 renamed the variable cache */
+#if PG_VERSION_NUM < 170000
 #define TransamVariables ShmemVariableCache
-#endif
-
-/* from 18 on, reads may be batched, because our callback never blocks */
-#if PG_VERSION_NUM < 180000
-#define READ_STREAM_USE_BATCHING 0
 #endif
 
 /* from 18 on, paths are in a struct */

@@ -125,27 +125,21 @@ try_each(Collector *c, const char *list, const char *function, const char *write
 {
 	int			i;
 	int			n;
-	int64	   *due;
+	SPITupleTable *due;
 
 	/* not read only: must see rows written by this command */
 	if (SPI_execute(psprintf("SELECT d.rel_id FROM ff_internal.%s WITH ORDINALITY d(rel_id, n) "
 							 "ORDER BY d.n", list), false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list relations by %s", list);
 	n = (int) SPI_processed;
-	due = MemoryContextAlloc(c->cxt, sizeof(int64) * Max(n, 1));
-	for (i = 0; i < n; i++)
-	{
-		bool		isnull;
-
-		due[i] = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i],
-											 SPI_tuptable->tupdesc, 1, &isnull));
-	}
-	SPI_freetuptable(SPI_tuptable);
+	due = SPI_tuptable;			/* stays when the transaction ends */
 	end_step(c);
 
 	for (i = 0; i < n && budget > 0 && GetCurrentTimestamp() < deadline; i++)
 	{
-		int64		done = try_step(c, function, due[i], writer, what);
+		bool		isnull;
+		Datum		rel_id = SPI_getbinval(due->vals[i], due->tupdesc, 1, &isnull);
+		int64		done = try_step(c, function, DatumGetInt64(rel_id), writer, what);
 
 		budget -= Max(done, 0);
 		if (done < 0)
@@ -155,6 +149,7 @@ try_each(Collector *c, const char *list, const char *function, const char *write
 	}
 	if (!c->atomic)
 		InvalidateSystemCaches();
+	SPI_freetuptable(due);
 	return n - i;
 }
 

@@ -29,13 +29,11 @@ PG_FUNCTION_INFO_V1(ff_counters_plus);
 #define MAX_COUNTERS	32
 
 /* These may fall without a reset: the first when an index is dropped. */
-static const char *const may_fall[] = {"index_scans", "blocks_hit"};
-
-typedef struct Counter
+static bool
+may_fall(const char *name)
 {
-	const char *name;
-	int64		value;			/* negative: unknown */
-} Counter;
+	return strcmp(name, "index_scans") == 0 || strcmp(name, "blocks_hit") == 0;
+}
 
 /* Cumulative statistics, without a lock; zeros if there is no entry yet. */
 static PgStat_StatTabEntry
@@ -61,35 +59,58 @@ counters_desc(FunctionCallInfo fcinfo, int column)
 	return BlessTupleDesc(row);
 }
 
-/* A value of type counters. */
+/* What the server counts for a table and its indexes under this name; negative: unknown. */
+static int64
+count_of(const PgStat_StatTabEntry *entry, int64 index_scans, const char *name)
+{
+	const struct
+	{
+		const char *name;
+		int64		count;
+	}			counted[] = {
+		{"inserted", entry->tuples_inserted},
+		{"updated", entry->tuples_updated},
+		{"hot_updated", entry->tuples_hot_updated},
+		{"newpage_updated", ff_stat_newpage_updated(entry)},
+		{"deleted", entry->tuples_deleted},
+		{"seq_scans", entry->numscans},
+		{"index_scans", index_scans},
+		{"blocks_fetched", entry->blocks_fetched},
+		{"blocks_hit", entry->blocks_hit},
+		{"vacuums", entry->vacuum_count + ff_stat_autovacuum_count(entry)}
+	};
+
+	for (int i = 0; i < lengthof(counted); i++)
+		if (strcmp(counted[i].name, name) == 0)
+			return counted[i].count;
+	elog(ERROR, "nothing counts \"%s\"", name);
+}
+
+/* A value of type counters; negative numbers are unknown. */
 static Datum
-counters_datum(TupleDesc desc, const Counter *counter, int n)
+counters_datum(TupleDesc desc, const int64 *count)
 {
 	Datum		values[MAX_COUNTERS];
 	bool		nulls[MAX_COUNTERS];
 
 	for (int i = 0; i < desc->natts; i++)
 	{
-		const char *name = NameStr(TupleDescAttr(desc, i)->attname);
-		int			k = 0;
-
-		while (k < n && strcmp(counter[k].name, name) != 0)
-			k++;
-		if (k == n)
-			elog(ERROR, "nothing counts \"%s\"", name);
-		nulls[i] = counter[k].value < 0;
-		values[i] = Int64GetDatum(counter[k].value);
+		values[i] = Int64GetDatum(count[i]);
+		nulls[i] = count[i] < 0;
 	}
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }
 
-/* The counter of this name in a row of any type; -1 if it is NULL. */
+/* The counter of this name in an argument, a row of any type: 0 without a row, -1 if NULL. */
 static int64
-counter_of(HeapTupleHeader row, const char *name)
+counter_of(FunctionCallInfo fcinfo, int arg, const char *name)
 {
 	bool		null;
-	Datum		value = GetAttributeByName(row, name, &null);
+	Datum		value;
 
+	if (PG_ARGISNULL(arg))
+		return 0;
+	value = GetAttributeByName(PG_GETARG_HEAPTUPLEHEADER(arg), name, &null);
 	return null ? -1 : DatumGetInt64(value);
 }
 
@@ -107,6 +128,8 @@ ff_counters(PG_FUNCTION_ARGS)
 	List	   *indexes = ff_list_indexes(PG_GETARG_OID(0), true);
 	PgStat_StatTabEntry entry = statistics_of(PG_GETARG_OID(0));
 	Datum	   *oids = palloc(sizeof(Datum) * (list_length(indexes) + 1));
+	TupleDesc	desc = counters_desc(fcinfo, 2);
+	int64		count[MAX_COUNTERS];
 	int64		index_scans = 0;
 	TimestampTz reset_at = ff_stat_reset_at(&entry);
 	Datum		values[4];
@@ -118,25 +141,12 @@ ff_counters(PG_FUNCTION_ARGS)
 		index_scans += statistics_of(lfirst_oid(lc)).numscans;
 		oids[foreach_current_index(lc)] = ObjectIdGetDatum(lfirst_oid(lc));
 	}
+	for (int i = 0; i < desc->natts; i++)
+		count[i] = count_of(&entry, index_scans, NameStr(TupleDescAttr(desc, i)->attname));
 	values[0] = PointerGetDatum(construct_array(oids, list_length(indexes), OIDOID, sizeof(Oid),
 												true, TYPALIGN_INT));
 	values[1] = Int64GetDatum(entry.analyze_count + ff_stat_autoanalyze_count(&entry));
-	{
-		const Counter counter[] = {
-			{"inserted", entry.tuples_inserted},
-			{"updated", entry.tuples_updated},
-			{"hot_updated", entry.tuples_hot_updated},
-			{"newpage_updated", ff_stat_newpage_updated(&entry)},
-			{"deleted", entry.tuples_deleted},
-			{"seq_scans", entry.numscans},
-			{"index_scans", index_scans},
-			{"blocks_fetched", entry.blocks_fetched},
-			{"blocks_hit", entry.blocks_hit},
-			{"vacuums", entry.vacuum_count + ff_stat_autovacuum_count(&entry)}
-		};
-
-		values[2] = counters_datum(counters_desc(fcinfo, 2), counter, lengthof(counter));
-	}
+	values[2] = counters_datum(desc, count);
 	values[3] = TimestampTzGetDatum(reset_at);
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
@@ -152,59 +162,48 @@ Datum
 ff_counted_since(PG_FUNCTION_ARGS)
 {
 	TupleDesc	desc = counters_desc(fcinfo, 0);
-	Datum		values[2] = {0};
-	bool		nulls[2] = {PG_ARGISNULL(0), PG_ARGISNULL(0)};
+	int64		count[MAX_COUNTERS];
 	bool		fell = false;
-	Counter		counter[MAX_COUNTERS];
+	Datum		values[2];
+	bool		nulls[2] = {0};
 
-	for (int i = 0; i < desc->natts && !PG_ARGISNULL(0); i++)
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	for (int i = 0; i < desc->natts; i++)
 	{
 		const char *name = NameStr(TupleDescAttr(desc, i)->attname);
-		int64		now = counter_of(PG_GETARG_HEAPTUPLEHEADER(0), name);
-		int64		was = PG_ARGISNULL(1) ? 0 : counter_of(PG_GETARG_HEAPTUPLEHEADER(1), name);
-		bool		may = false;
+		int64		now = counter_of(fcinfo, 0, name);
+		int64		was = counter_of(fcinfo, 1, name);
 
-		for (int k = 0; k < lengthof(may_fall); k++)
-			may = may || strcmp(may_fall[k], name) == 0;
-		fell = fell || (!may && now >= 0 && now < was);
-		counter[i] = (Counter) {name, now < 0 || was < 0 ? -1 : Max(0, now - was)};
+		fell = fell || (!may_fall(name) && now >= 0 && now < was);
+		count[i] = now < 0 || was < 0 ? -1 : Max(0, now - was);
 	}
-	if (!PG_ARGISNULL(0))
-	{
-		values[0] = counters_datum(desc, counter, desc->natts);
-		values[1] = BoolGetDatum(fell);
-	}
+	values[0] = counters_datum(desc, count);
+	values[1] = BoolGetDatum(fell);
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 
 /*
  * ff_counters_plus(total counters, row counter_interval)
  *
- * The step of the aggregate total(): adds a row's counters.  NULL + row is the row's.
+ * The step of the aggregate total(): adds a row's counters to the total, which begins
+ * with NULL.
  */
 Datum
 ff_counters_plus(PG_FUNCTION_ARGS)
 {
 	TupleDesc	desc = counters_desc(fcinfo, -1);
-	Counter		counter[MAX_COUNTERS];
+	int64		count[MAX_COUNTERS];
 
-	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
 	for (int i = 0; i < desc->natts; i++)
 	{
-		const char *name = NameStr(TupleDescAttr(desc, i)->attname);
-		int64		sum = PG_ARGISNULL(0) ? 0 : counter_of(PG_GETARG_HEAPTUPLEHEADER(0), name);
-		int64		more = counter_of(PG_GETARG_HEAPTUPLEHEADER(1), name);
+		int64		total = counter_of(fcinfo, 0, NameStr(TupleDescAttr(desc, i)->attname));
+		int64		more = counter_of(fcinfo, 1, NameStr(TupleDescAttr(desc, i)->attname));
 
-		if (sum < 0 || more < 0)
-			sum = -1;
-		else if (pg_add_s64_overflow(sum, more, &sum))
-			sum = PG_INT64_MAX;
-		counter[i] = (Counter) {name, sum};
+		if (total < 0 || more < 0)
+			count[i] = -1;
+		else if (pg_add_s64_overflow(total, more, &count[i]))
+			count[i] = PG_INT64_MAX;
 	}
-	PG_RETURN_DATUM(counters_datum(desc, counter, desc->natts));
+	PG_RETURN_DATUM(counters_datum(desc, count));
 }

@@ -35,19 +35,6 @@ PG_FUNCTION_INFO_V1(ff_window_sum);
 /* Initial room for spans. */
 #define FIRST_SPANS		8
 
-/* Counts, in the order of window_of()'s array. */
-typedef enum Count
-{
-	INSERTED,
-	UPDATED,
-	HOT_UPDATED,
-	NEWPAGE_UPDATED,
-	SEQ_SCANS,
-	INDEX_SCANS,
-	BLOCKS_FETCHED,
-	COUNTS
-} Count;
-
 /* The aggregate's arguments, after its state. */
 enum
 {
@@ -57,11 +44,14 @@ enum
 	COUNTS_ARG
 };
 
-/* Their columns in type table_window. */
-static const char *const count_name[COUNTS] = {
+/* Columns in type table_window of what is counted, in the order of window_of()'s array. */
+static const char *const count_name[] = {
 	"inserted", "updated", "hot_updated", "newpage_updated", "seq_scans", "index_scans",
 	"blocks_fetched"
 };
+
+#define UPDATED			1
+#define COUNTS			lengthof(count_name)
 
 /* One interval, hour or day. */
 typedef struct Span

@@ -136,36 +136,23 @@ xid_age(const FfXacts *xacts, TransactionId xid)
 	return age > PG_UINT32_MAX - FF_NEW_XIDS ? 0 : age;
 }
 
-static bool
-comes_before(const FfVersion *a, const FfVersion *b)
+/* Rows never updated first, then by transaction, oldest first. */
+static int
+compare_versions(const FfVersion *a, const FfVersion *b)
 {
 	if (a->updated != b->updated)
-		return b->updated;
+		return a->updated ? 1 : -1;
 	if (a->age != b->age)
-		return a->age > b->age;
-	return a->xid < b->xid;
+		return a->age > b->age ? -1 : 1;
+	return a->xid < b->xid ? -1 : a->xid > b->xid;
 }
 
-/*
- * Sorts rows never updated first, then by transaction, oldest first.  Insertion
- * sort: a page has few rows, often in order.
- */
-static void
-sort_versions(FfVersion *version, int n)
-{
-	for (int i = 1; i < n; i++)
-	{
-		FfVersion	v = version[i];
-		int			j = i;
-
-		while (j > 0 && comes_before(&v, &version[j - 1]))
-		{
-			version[j] = version[j - 1];
-			j--;
-		}
-		version[j] = v;
-	}
-}
+#define ST_SORT sort_versions
+#define ST_ELEMENT_TYPE FfVersion
+#define ST_COMPARE(a, b) compare_versions(a, b)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /*
  * Groups updated versions by the transaction that wrote or superseded them.  The old

@@ -111,56 +111,17 @@ ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument)
 	return rel;
 }
 
-/* Copies the page under a share lock and releases it. */
+/*
+ * Reads these blocks, which are in ascending order, and calls back for each.  Prefetches
+ * as the server does for maintenance.  Sleeps fillfactor_advisor.sample_delay after every
+ * 100 pages, counted over all relations that this session samples.  Read errors are the
+ * server's own.
+ */
 static void
-copy_and_release(Buffer buffer, char *copy)
-{
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
-	UnlockReleaseBuffer(buffer);
-}
-
-#ifdef FF_HAVE_READ_STREAM
-
-typedef struct FfStreamPosition
-{
-	const BlockNumber *next;
-	const BlockNumber *end;
-} FfStreamPosition;
-
-static BlockNumber
-next_block(ReadStream *stream, void *callback_private_data, void *per_buffer_data)
-{
-	FfStreamPosition *position = (FfStreamPosition *) callback_private_data;
-
-	return position->next < position->end ? *position->next++ : InvalidBlockNumber;
-}
-
-static void
-read_batch(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,
+read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,
 		   FfPageCallback callback)
 {
-	FfStreamPosition position = {block, block + nblocks};
-	PGAlignedBlock copy;
-	ReadStream *stream;
-
-	stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE | READ_STREAM_USE_BATCHING, strategy,
-										sample->rel, MAIN_FORKNUM, next_block, &position, 0);
-	for (int i = 0; i < nblocks; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		copy_and_release(read_stream_next_buffer(stream, NULL), copy.data);
-		callback(sample, block[i], copy.data);
-	}
-	read_stream_end(stream);
-}
-
-#else							/* no read streams: prefetch by hand */
-
-static void
-read_batch(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,
-		   FfPageCallback callback)
-{
+	static int	pages_since_nap = 0;
 	Relation	rel = sample->rel;
 	int			ahead = get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace);
 	int			prefetched = 0;
@@ -168,46 +129,21 @@ read_batch(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *b
 
 	for (int i = 0; i < nblocks; i++)
 	{
+		Buffer		buffer;
+
 		CHECK_FOR_INTERRUPTS();
-		prefetched = Max(prefetched, i + 1);
-		while (prefetched < nblocks && prefetched <= i + ahead)
-			PrefetchBuffer(rel, MAIN_FORKNUM, block[prefetched++]);
-		copy_and_release(ReadBufferExtended(rel, MAIN_FORKNUM, block[i], RBM_NORMAL, strategy),
-						 copy.data);
-		callback(sample, block[i], copy.data);
-	}
-}
-
-#endif							/* FF_HAVE_READ_STREAM */
-
-/*
- * Reads these blocks, which are in ascending order, and calls back for each.  Sleeps
- * fillfactor_advisor.sample_delay after every 100 pages, counted over all relations
- * that this session samples.  Read errors are the server's own.
- */
-static void
-read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,
-		   FfPageCallback callback)
-{
-	static int	pages_since_nap = 0;
-
-	while (nblocks > 0)
-	{
-		int			n = nblocks;
-
-		if (ff_sample_delay > 0)
+		if (ff_sample_delay > 0 && ++pages_since_nap > FF_PAGES_PER_NAP)
 		{
-			if (pages_since_nap >= FF_PAGES_PER_NAP)
-			{
-				pages_since_nap = 0;
-				ff_nap(Max(1, ff_sample_delay));
-			}
-			n = Min(nblocks, FF_PAGES_PER_NAP - pages_since_nap);
-			pages_since_nap += n;
+			pages_since_nap = 1;
+			ff_nap(Max(1, ff_sample_delay));
 		}
-		read_batch(sample, strategy, block, n, callback);
-		block += n;
-		nblocks -= n;
+		for (prefetched = Max(prefetched, i + 1); prefetched < nblocks && prefetched <= i + ahead;)
+			PrefetchBuffer(rel, MAIN_FORKNUM, block[prefetched++]);
+		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block[i], RBM_NORMAL, strategy);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+		UnlockReleaseBuffer(buffer);
+		callback(sample, block[i], copy.data);
 	}
 }
 

@@ -40,8 +40,8 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
 #define FF_ZONES 16
 #define FF_PAGES_PER_ZONE 32
 
-/* Most strata made by halving the last range, and the pages first chosen of each. */
-#define FF_TAIL_HALVINGS 12
+/* Most halvings of the last range, and the pages first chosen of each part. */
+#define FF_TAIL_HALVINGS 11
 #define FF_PAGES_PER_HALF 8
 
 /* Halving stops at this size; the last stratum is read whole if it is no larger. */
@@ -118,17 +118,11 @@ ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint32 seed)
 	strata->nread = 0;
 	strata->stratum = palloc0(sizeof(FfStratum) * FF_MAX_STRATA);
 
-	for (int i = 1; i < FF_ZONES && blocks > FF_CENSUS_PAGES; i++)
+	for (int i = 1; blocks > FF_CENSUS_PAGES && i < FF_MAX_STRATA &&
+		 (i < FF_ZONES || blocks - first > FF_PAGES_AT_END); i++)
 	{
-		BlockNumber end = (BlockNumber) ((uint64) blocks * i / FF_ZONES);
-
-		add_stratum(strata, first, end);
-		first = end;
-	}
-	for (int i = 1; i < FF_TAIL_HALVINGS && blocks > FF_CENSUS_PAGES &&
-		 blocks - first > FF_PAGES_AT_END; i++)
-	{
-		BlockNumber end = first + (blocks - first) / 2;
+		BlockNumber end = i < FF_ZONES ? (BlockNumber) ((uint64) blocks * i / FF_ZONES) :
+			first + (blocks - first) / 2;
 
 		add_stratum(strata, first, end);
 		first = end;
@@ -200,13 +194,11 @@ choose(FfStrata *strata, double *wanted, int max_pages, BlockNumber **block)
 	for (int i = 0; i < strata->nstrata; i++)
 	{
 		const FfStratum *s = &strata->stratum[i];
-		bool		whole;
 
 		if (more > room)
 			wanted[i] = least[i] + floor((wanted[i] - least[i]) * room / more);
-		whole = s->nread == 0 && wanted[i] >= s->size;
 		for (int k = s->nread; k < (int) wanted[i]; k++)
-			(*block)[nblocks++] = whole ? s->first + k : kth_block(strata, s, k);
+			(*block)[nblocks++] = kth_block(strata, s, k);
 	}
 	qsort(*block, nblocks, sizeof(BlockNumber), compare_blocks);
 	return nblocks;

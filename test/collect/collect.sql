@@ -9,7 +9,7 @@ CREATE TABLE t (id int PRIMARY KEY, k int, v text, m mood, EXCLUDE USING btree (
 CREATE INDEX t_v ON t (lower(v)) WHERE k > 3;
 CREATE INDEX t_k ON t (k, v DESC) INCLUDE (m);
 CREATE TABLE other (id int);
-SELECT plan(35);
+SELECT plan(37);
 
 CALL "Mixed Case".ff_collect();
 CREATE FUNCTION changes() RETURNS TABLE (dropped text[], created text[]) LANGUAGE sql AS
@@ -142,6 +142,18 @@ SELECT is((SELECT count(*) FROM ff_internal.relation r JOIN before USING (rel_id
 SELECT is((SELECT count(*) FROM ff_internal.relation r
 	WHERE r.closed_at IS NULL AND r.relid IN ('other'::regclass, 'elsewhere.renamed'::regclass)),
 	2::bigint, 'both tables begin a new history');
+
+-- ---------------------------------------------------------------------------
+-- Empty tables
+-- ---------------------------------------------------------------------------
+CREATE TABLE queue (id int, pad text) WITH (autovacuum_enabled = off);
+INSERT INTO queue SELECT i, repeat('x', 100) FROM generate_series(1, 100) i;
+DELETE FROM queue;
+CREATE TABLE never_filled (id int);
+CALL "Mixed Case".ff_collect();
+SELECT is((s.live_rows, s.dead_rows, s.inserted_width, s.inserted_lengths)::text, v.expected, r.relname || ': row length')
+  FROM (VALUES ('queue', '(0,100,129,"{136,100}")'), ('never_filled', '(0,0,,)')) v(name, expected)
+  JOIN ff_internal.relation r ON r.relname = v.name JOIN ff_internal.page_sample s USING (rel_id);
 
 -- ---------------------------------------------------------------------------
 -- Speeds, units, names
