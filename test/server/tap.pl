@@ -55,10 +55,13 @@ foreach my $name ($all->descriptions)
 	$sum->{failed} += $bad;
 	next if !$bad;
 	push @{ $sum->{stems} }, stem($name);
-	next if $file->is_good_plan;
+	next if $file->is_good_plan && ($file->failed || !$file->exit);
+	# errors come first: a long context would hide them
 	my @lines = grep { /\S/ } @{ $said{$name} // [] };
-	splice @lines, 0, -$lines_shown if @lines > $lines_shown;
-	print "$name said:\n", map { s/^(?!#)/# /r . "\n" } @lines;
+	my @errors = grep { /\b(?:ERROR|FATAL|PANIC|error): / } @lines;
+	@errors = @errors[-3 .. -1] if @errors > 3;
+	splice @lines, 0, @errors - $lines_shown if @lines > $lines_shown - @errors;
+	print "$name said:\n", map { s/^(?!#)/# /r . "\n" } @errors, @lines;
 }
 
 open my $out, '>', $counts or die "$counts: $!";
