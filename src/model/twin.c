@@ -803,9 +803,12 @@ ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t se
 	t->advance = 1.0 / (1.0 + t->workload.lag);
 	for (int i = 0; i < (int) t->workload.start_rows && !t->exhausted; i++)
 		insert_row(t);
-	/* loaded long ago: vacuum has been there */
+	/* loaded long ago: vacuum has been there, and a checkpoint */
 	for (int i = 0; i < t->npages; i++)
+	{
 		fsm_tell(t, &t->page[i]);
+		t->page[i].changed = -INFINITY;
+	}
 	t->target = -1;
 	prepare_classes(t);
 	ff_twin_count_from_here(t);
