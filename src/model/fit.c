@@ -233,7 +233,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
 	/* while a snapshot is held, each update leaves a version that stays: this many
 	 * transactions leave as many versions as there are rows */
-	rows = p->mean_live * p->scale * ours;
+	rows = p->mean_live * p->scale * ours * (p->live + p->cold) / p->live;
 	if (!isnan(e->recent_share))
 		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);
 	l->held_from = p->held_from;
@@ -328,13 +328,14 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	double		groups[EV_GROUP_BINS];
 	double		old_page = or_else(total(e->group_old_page, EV_GROUP_BINS), 0);
 	double		new_page = or_else(total(e->group_new_page, EV_GROUP_BINS), 0);
+	double		live = p->live / (p->live + p->cold);
 	double		xids = t->xid / (t->now > 0 ? t->now : 1);
 	double		shift = log2(xids / p->xids_per_tick);
 
 	if (!isnan(e->updated_pct) && v->rows > 0)
-		sum += log_density((v->updated_rows / v->rows - e->updated_pct / 100) / SEEN_UPDATED);
+		sum += log_density((v->updated_rows / v->rows - bound(e->updated_pct / 100 / live, 0, 1)) / SEEN_UPDATED);
 	if (e->rows_per_page > 0 && v->pages > 0)
-		sum += log_density(log(v->rows / v->pages / e->rows_per_page) / SEEN_FILL);
+		sum += log_density(log(1 - live + live * v->pages / v->rows * e->rows_per_page) / SEEN_FILL);
 	for (int i = 0; i < EV_GROUP_BINS; i++)
 		groups[i] = v->group_old_page[i] + v->group_new_page[i];
 	if (total(groups, EV_GROUP_BINS) <= 0)
