@@ -201,11 +201,12 @@ option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int
 	const FcOutcome *o = &f->outcome[way][workload][step];
 	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[workload]), 1), 0.3, 100);
 	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 0;
+	double		between = f->between[workload];
 	double		heap;
 	/* pages of a cold row: as they are, or rewritten */
 	double		cold = way == FC_SET ? r->pages / r->rows : 1.0 / f->step[step].rows_per_page;
 
-	heap = r->cold * cold + (r->rows - r->cold) * o->pages * pow(off, part);
+	heap = (r->cold - between) * cold + (r->rows - r->cold + between) * o->pages * pow(off, part);
 	/* without a rewrite no page goes away */
 	if (way == FC_SET && heap < r->pages)
 		heap = r->pages;

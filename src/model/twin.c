@@ -324,6 +324,27 @@ insert_row(Twin *t)
 	t->nlive++;
 }
 
+/* Adds the rows that nobody touches after a loaded row. */
+static void
+add_cold_rows(Twin *t, int64_t id)
+{
+	const TwinWorkload *l = &t->workload;
+	int64_t		n = id < (int64_t) l->start_rows ?
+		(int64_t) ((double) (id + 1) * l->between) - (int64_t) ((double) id * l->between) : 0;
+
+	for (; n > 0 && !t->exhausted; n--)
+	{
+		int			len = l->insert_len[random_below(t, TW_QUANTILES)];
+		int			page = page_for_version(t, len);
+
+		if (page < 0)
+			return;
+		add_version(t, &t->page[page], len);
+		t->page[page].ncold++;
+		t->ncold++;
+	}
+}
+
 /* The length of the next version of a row. */
 static inline int
 next_length(Twin *t, const TwinRow *r, int resizes)
@@ -780,6 +801,7 @@ clamp_workload(TwinWorkload *l)
 	l->held_until = bound(l->held_until, 0, 1e15);
 	l->vacuum_share = bound(l->vacuum_share, 0, 1e9);
 	l->start_rows = bound(l->start_rows, 0, TW_ROWS);
+	l->between = bound(l->between, 0, TW_ROWS);
 }
 
 void
@@ -802,7 +824,10 @@ ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t se
 	t->xid = t->oldest = 1;
 	t->advance = 1.0 / (1.0 + t->workload.lag);
 	for (int i = 0; i < (int) t->workload.start_rows && !t->exhausted; i++)
+	{
 		insert_row(t);
+		add_cold_rows(t, i);
+	}
 	/* loaded long ago: vacuum has been there, and a checkpoint */
 	for (int i = 0; i < t->npages; i++)
 	{
@@ -827,13 +852,13 @@ ff_twin_rewrite(Twin *t, int fillfactor)
 	t->dead_used = 0;
 	t->ndead = t->ndead_lps = 0;
 	t->nlive -= t->nforgotten;
-	t->nforgotten = 0;
-	for (id = t->first_row; id < t->next_row && !t->exhausted; id++)
+	t->nforgotten = t->ncold = 0;
+	for (id = 0; id < t->next_row && !t->exhausted; add_cold_rows(t, id++))
 	{
 		TwinRow    *r = row_of(t, id);
 		int			page;
 
-		if (r->page < 0)
+		if (id < t->first_row || r->page < 0)
 			continue;
 		page = page_for_version(t, r->len);
 		if (page < 0)
@@ -888,8 +913,9 @@ look_at_page(const Twin *t, int page, int from, int to, TwinView *view)
 	Seen		seen[TW_MAX_TUPLES];
 	int			n = 0;
 	int			updated = 0;
+	double		cold = t->page[page].ncold;
 	double		inserted,
-				born = 0;
+				born = cold;
 
 	for (int k = from; k < to; k++)
 	{
@@ -901,7 +927,7 @@ look_at_page(const Twin *t, int page, int from, int to, TwinView *view)
 			see(seen, &n, (Seen) {r->xmin, 1, r->heaponly});
 	}
 	updated = n;
-	inserted = to - from - n;
+	inserted = to - from - n + cold;
 	for (int i = t->page[page].dead_head; i >= 0 && n < TW_MAX_TUPLES; i = t->dead[i].next)
 		if (!t->dead[i].deleted)
 			see(seen, &n, (Seen) {t->dead[i].xid, 0, 0});
@@ -924,13 +950,12 @@ look_at_page(const Twin *t, int page, int from, int to, TwinView *view)
 		if (inserted > 0)
 			view->update_distance[ev_log2_bin(seen[i].xid - born / inserted)] += live;
 	}
-	if (from == to)
+	if (from == to && cold == 0)
 		return;
+	view->cold += cold;
 	view->updated_rows += updated;
 	view->rows += to - from;
 	view->pages++;
-	if (to - from > view->rows_per_page_max)
-		view->rows_per_page_max = to - from;
 }
 
 void
