@@ -324,17 +324,13 @@ insert_row(Twin *t)
 	t->nlive++;
 }
 
-/* Adds the rows that nobody touches after a loaded row. */
+/* Adds rows that nobody touches. */
 static void
-add_cold_rows(Twin *t, int64_t id)
+add_cold_rows(Twin *t, int64_t n)
 {
-	const TwinWorkload *l = &t->workload;
-	int64_t		n = id < (int64_t) l->start_rows ?
-		(int64_t) ((double) (id + 1) * l->between) - (int64_t) ((double) id * l->between) : 0;
-
 	for (; n > 0 && !t->exhausted; n--)
 	{
-		int			len = l->insert_len[random_below(t, TW_QUANTILES)];
+		int			len = t->workload.insert_len[random_below(t, TW_QUANTILES)];
 		int			page = page_for_version(t, len);
 
 		if (page < 0)
@@ -826,7 +822,7 @@ ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t se
 	for (int i = 0; i < (int) t->workload.start_rows && !t->exhausted; i++)
 	{
 		insert_row(t);
-		add_cold_rows(t, i);
+		add_cold_rows(t, (int64_t) ((i + 1) * t->workload.between) - (int64_t) (i * t->workload.between));
 	}
 	/* loaded long ago: vacuum has been there, and a checkpoint */
 	for (int i = 0; i < t->npages; i++)
@@ -842,8 +838,12 @@ ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t se
 void
 ff_twin_rewrite(Twin *t, int fillfactor)
 {
-	int64_t		id;
+	int			npages = t->npages;
+	int32_t		i = 0;
 
+	order_by_page(t);
+	for (int page = 0; page < npages; page++)
+		t->page_cold[page] = t->page[page].ncold;
 	ff_twin_set_fillfactor(t, fillfactor);
 	t->npages = 0;
 	t->fsm_next = 0;
@@ -853,19 +853,24 @@ ff_twin_rewrite(Twin *t, int fillfactor)
 	t->ndead = t->ndead_lps = 0;
 	t->nlive -= t->nforgotten;
 	t->nforgotten = t->ncold = 0;
-	for (id = 0; id < t->next_row && !t->exhausted; add_cold_rows(t, id++))
+	for (int page = 0; page < npages && !t->exhausted; page++)
 	{
-		TwinRow    *r = row_of(t, id);
-		int			page;
+		int			rows = t->page_end[page] - i;
+		int			cold = t->page_cold[page];
 
-		if (id < t->first_row || r->page < 0)
-			continue;
-		page = page_for_version(t, r->len);
-		if (page < 0)
-			break;
-		add_version(t, &t->page[page], r->len);
-		r->page = (int16_t) page;
-		r->heaponly = 0;
+		for (int k = 0; k < rows && !t->exhausted; k++, i++)
+		{
+			TwinRow    *r = &t->row[t->order[i]];
+			int			at = page_for_version(t, r->len);
+
+			if (at < 0)
+				break;
+			add_version(t, &t->page[at], r->len);
+			r->page = (int16_t) at;
+			r->heaponly = 0;
+			add_cold_rows(t, cold * (k + 1) / rows - cold * k / rows);
+		}
+		add_cold_rows(t, rows == 0 ? cold : 0);
 	}
 	t->last_vacuum = t->now;
 }

@@ -181,6 +181,7 @@ typedef struct Twin
 	/* scratch: rows ordered by page, and where those of each page end */
 	int16_t		order[TW_ROWS];
 	int32_t		page_end[TW_PAGES + 1];
+	int16_t		page_cold[TW_PAGES];
 } Twin;
 
 /* What the pages show, in the figures of a page sample. */
@@ -211,7 +212,8 @@ extern void ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor,
 /* Sets what inserts leave free and at how little free space pages are pruned. */
 extern void ff_twin_set_fillfactor(Twin *t, int fillfactor);
 
-/* Writes all live rows to new pages at this fillfactor (VACUUM FULL), except forgotten ones. */
+/* Writes all live rows to new pages at this fillfactor, in the order of a sequential scan
+ * (VACUUM FULL), except forgotten ones. */
 extern void ff_twin_rewrite(Twin *t, int fillfactor);
 
 /*
