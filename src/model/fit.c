@@ -170,6 +170,7 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	place_rows(p, u, c, n, n == s->rows);
 	c->indexed = isnan(s->indexed) ? drawn(PR_INDEXED, u[D_INDEXED], 0) : s->indexed;
 	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
+	c->apart = u[D_FORM] < 0.5;
 	c->resizes = p->resizes;
 	c->distance = bound(distance, 1, p->rows > 4 ? p->rows * 0.75 : p->rows);
 	/* anywhere within the distance, in its farther half, or exactly there */

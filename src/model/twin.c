@@ -621,7 +621,7 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 		return id;
 	if (c->pick == TW_NEWEST)
 		return id - span + stride;
-	return c->pick <= TW_SKEWED ? id - id % span + id % stride : id;
+	return c->pick > TW_SKEWED || c->apart ? id : id - id % span + id % stride;
 }
 
 /* Orders the rows by page, as a sequential scan finds them. */

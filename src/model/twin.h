@@ -59,6 +59,8 @@ typedef struct TwinClass
 	int			whole;			/* takes all rows, or every "stride"-th, by TW_SWEEP others each
 								 * time, by TW_ANY the same; "rows" is their mean number */
 	double		indexed;		/* 0..1, share of updates that change an indexed column */
+	int			apart;			/* TW_ANY, TW_SKEWED: any row may be its first; else the same rows
+								 * are taken together each time */
 	int			resizes;		/* its updates change the length of rows */
 	double		once;			/* one transaction at this tick, not counted; 0: again and again */
 } TwinClass;
