@@ -59,7 +59,7 @@ typedef struct Rates
 	double		inserts;
 	double		deletes;
 	double		calls;			/* statements of all kinds */
-	double		wal_beside;		/* bytes of commits, inserts and deletes */
+	double		wal_insert;		/* bytes of a row inserted, without images */
 	double		reads;
 	double		scans;			/* of the whole table */
 	double		vacuums;		/* of the table */
@@ -115,8 +115,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	r.ram = e->ram_bytes > 0 ? e->ram_bytes : 1e18;
 	r.read_us = e->read_us > 0 ? e->read_us : US_PAGE_READ;
 	r.checkpoint = bound(p->checkpoint, 1, 1e15);
-	r.wal_beside = WAL_COMMIT * r.calls + r.inserts * (WAL_ROW + r.len + r.indexes * WAL_ENTRY) +
-		r.deletes * WAL_DELETE;
+	r.wal_insert = WAL_ROW + r.len + r.indexes * WAL_ENTRY;
 	return r;
 }
 
@@ -164,7 +163,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, C
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;
-	c->wal_bytes = r->wal_beside + WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE +
+	c->wal_bytes = WAL_COMMIT * r->calls + r->inserts * r->wal_insert + r->deletes * WAL_DELETE + WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE +
 		o->moved * WAL_MOVE + o->moved_bytes + cold * n * WAL_ENTRY +
 		vacuumed * WAL_VACUUM_PAGE + TW_BLCKSZ * images;
 }
@@ -202,11 +201,12 @@ option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int
 	const FcOutcome *o = &f->outcome[way][workload][step];
 	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[workload]), 1), 0.3, 100);
 	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 0;
+	double		between = f->between[workload];
 	double		heap;
 	/* pages of a cold row: as they are, or rewritten */
 	double		cold = way == FC_SET ? r->pages / r->rows : 1.0 / f->step[step].rows_per_page;
 
-	heap = r->cold * cold + (r->rows - r->cold) * o->pages * pow(off, part);
+	heap = (r->cold - between) * cold + (r->rows - r->cold + between) * o->pages * pow(off, part);
 	/* without a rewrite no page goes away */
 	if (way == FC_SET && heap < r->pages)
 		heap = r->pages;
@@ -235,15 +235,22 @@ seen_outcome(const FitSplit *s, const Rates *r, double prunes, double touched, d
 static void
 calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 {
-	EvStatement s = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, wal_bytes));
 	ChCost		c;
+	double		seen[EV_OTHER];
 	double		more,
 				leaves;
 
-	if (!(s.rows > 0))
+	for (int i = EV_INSERT; i < EV_OTHER; i++)
+	{
+		EvStatement s = ff_evidence_statements(e, (EvCommand) i, offsetof(EvStatement, wal_bytes));
+
+		seen[i] = s.rows > 0 ? s.wal_bytes / s.rows : NAN;
+	}
+	if (isnan(seen[EV_UPDATE]))
 		return;
 	cost_of(r, now, TW_BLCKSZ * r->pages, 0, &c);
-	more = s.wal_bytes / s.rows - (c.wal_bytes - r->wal_beside);
+	more = seen[EV_UPDATE] + r->inserts * or_else(seen[EV_INSERT], r->wal_insert) +
+		r->deletes * or_else(seen[EV_DELETE], WAL_DELETE) - (c.wal_bytes - WAL_COMMIT * r->calls);
 	leaves = leaf_images(r, c.index_bytes, 1 - now->hot) * TW_BLCKSZ;
 	if (more < 0 && leaves > 0)
 	{
@@ -255,7 +262,7 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 		r->fewer_images = bound(-more / TW_BLCKSZ, 0, now->images);
 		more += TW_BLCKSZ * r->fewer_images;
 	}
-	r->more_wal = bound(more, -0.5 * WAL_UPDATE, 1e9);
+	r->more_wal = bound(more, -0.5 * (WAL_UPDATE + r->inserts * r->wal_insert), 1e9);
 }
 
 /*

@@ -32,6 +32,7 @@ static const Prior
 	PR_SHARE = {0.4, 0.03, 0.6},	/* share of a second kind of unknown updates */
 	PR_LAG = {0.5, 0.5, 1000},		/* age of the oldest snapshot, transactions */
 	PR_GROW = {0.3, 2, 8},			/* updates until a row has grown */
+	PR_BETWEEN = {0.6, 1, 100},		/* rows that nobody touches, between the others */
 	PR_VACUUM = {0, 0.6, 1.7},		/* gap between vacuums: factor on the mean gap seen */
 	PR_INDEXED = {0.7, 0.05, 1},	/* share of updates that change an index */
 	PR_HELD = {0, 1.3, 2.5};		/* time a snapshot is held: factor on its age when sampled */
@@ -60,6 +61,7 @@ static const double
 	SEEN_HOT_SHARE = 0.06,			/* twin: plus this times the smaller of HOT and non-HOT share */
 	SEEN_MOVED = 0.03,				/* chosen: share moved to another page */
 	SEEN_UPDATED = 0.08,			/* chosen: share of rows updated since insert */
+	SEEN_MIXED = 0.1,				/* chosen: share of updated rows on pages with others */
 	SEEN_FILL = 0.15,				/* twin: ln(rows per page) */
 	SEEN_BINS = 0.5,				/* chosen: mean shift of a histogram, bins */
 	SEEN_NEW_PAGES = 0.1,			/* chosen: share of updated rows on pages filled by an update */
@@ -87,7 +89,7 @@ enum
 };
 enum
 {
-	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_VACUUM, G_HELD, G_END
+	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_VACUUM, G_HELD, G_BETWEEN, G_END
 };
 
 static double
@@ -168,6 +170,7 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	place_rows(p, u, c, n, n == s->rows);
 	c->indexed = isnan(s->indexed) ? drawn(PR_INDEXED, u[D_INDEXED], 0) : s->indexed;
 	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
+	c->apart = u[D_FORM] < 0.5;
 	c->resizes = p->resizes;
 	c->distance = bound(distance, 1, p->rows > 4 ? p->rows * 0.75 : p->rows);
 	/* anywhere within the distance, in its farther half, or exactly there */
@@ -233,7 +236,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
 	/* while a snapshot is held, each update leaves a version that stays: this many
 	 * transactions leave as many versions as there are rows */
-	rows = p->mean_live * p->scale * ours;
+	rows = p->mean_live * p->scale * ours * (p->live + p->cold) / p->live;
 	if (!isnan(e->recent_share))
 		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);
 	l->held_from = p->held_from;
@@ -275,6 +278,9 @@ make_workload(const FitPlan *p, const Evidence *e, const double *u, TwinWorkload
 	else if (e->vacuum_nap_s < 0)
 		l->vacuum_gap = -1;
 	l->start_rows = p->start_rows;
+	if (l->start_rows >= 1)
+		l->between = bound(drawn(PR_BETWEEN, u[G_BETWEEN], 0), 0,
+						   fmin(p->cold * p->scale, TW_PAGES / 16 * p->page_rows) / l->start_rows);
 }
 
 /* ln of the density of a deviation, given in standard deviations; 0 at no deviation. */
@@ -326,15 +332,23 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 {
 	double		sum = 0;
 	double		groups[EV_GROUP_BINS];
+	double		updated = 0;
 	double		old_page = or_else(total(e->group_old_page, EV_GROUP_BINS), 0);
 	double		new_page = or_else(total(e->group_new_page, EV_GROUP_BINS), 0);
+	double		rows = (p->live + p->cold) * p->scale;
 	double		xids = t->xid / (t->now > 0 ? t->now : 1);
 	double		shift = log2(xids / p->xids_per_tick);
 
 	if (!isnan(e->updated_pct) && v->rows > 0)
-		sum += log_density((v->updated_rows / v->rows - e->updated_pct / 100) / SEEN_UPDATED);
+		sum += log_density((v->updated_rows / v->rows - bound(e->updated_pct / 100 * rows / p->rows, 0, 1)) / SEEN_UPDATED);
 	if (e->rows_per_page > 0 && v->pages > 0)
-		sum += log_density(log(v->rows / v->pages / e->rows_per_page) / SEEN_FILL);
+		sum += log_density(log(bound(1 - (v->rows + v->cold) / rows, 0, 1) +
+							   v->pages * e->rows_per_page / rows) / SEEN_FILL);
+	for (int i = 0; i < EV_LENGTHS; i++)
+		updated += or_else(e->updated_length[2 * i + 1], 0);
+	if (v->updated_rows > 0 && updated > 0 && total(e->update_distance, EV_LOG2_BINS) >= 0)
+		sum += log_density((total(v->update_distance, EV_LOG2_BINS) / v->updated_rows -
+							total(e->update_distance, EV_LOG2_BINS) / updated) / SEEN_MIXED);
 	for (int i = 0; i < EV_GROUP_BINS; i++)
 		groups[i] = v->group_old_page[i] + v->group_new_page[i];
 	if (total(groups, EV_GROUP_BINS) <= 0)

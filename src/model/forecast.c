@@ -100,7 +100,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 	o->touched = sum.touched / n;
 	o->images = sum.images / n;
 	o->moved_bytes = sum.update_bytes / n;
-	o->pages = (t->npages - t->spare_used) / bound((double) t->nlive, 1, 1e15);
+	o->pages = (t->npages - t->spare_used) / bound((double) (t->nlive + t->ncold), 1, 1e15);
 	n = last[0].updates + last[1].updates;
 	/* a window longer than the replay ends settled */
 	o->window_hot = (k + 1) * chunk < window * 0.75 && n > 0 ? (last[0].hot + last[1].hot) / n :
@@ -151,7 +151,7 @@ replay_step(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way, in
 	/* rows that nobody touches, in pages as they are: inserts fill these first where they have room */
 	if (way == FC_SET)
 	{
-		w->twin.spare_pages = p->cold * p->scale / p->cold_page_rows;
+		w->twin.spare_pages = (p->cold * p->scale - (double) w->twin.ncold) / p->cold_page_rows;
 		w->twin.spare_bytes = p->cold_page_free;
 	}
 	replay(w, fit, f, way, &f->outcome[way][workload][step]);
@@ -272,7 +272,8 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 		f->weight[i] = fit->particle[i].weight;
 		ff_fit_today(&w->today, p, &fit->particle[i]);
 		f->ticks = 0;
-		f->pages_now[i] = w->today.npages / bound((double) w->today.nlive, 1, 1e15);
+		f->pages_now[i] = w->today.npages / bound((double) (w->today.nlive + w->today.ncold), 1, 1e15);
+		f->between[i] = (double) w->today.ncold / p->scale;
 		replay_steps(w, fit, f, i, FC_SET);
 		replay_steps(w, fit, f, i, FC_REWRITE);
 	}

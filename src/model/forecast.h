@@ -60,6 +60,7 @@ typedef struct Forecast
 	double		weight[FIT_PARTICLES];	/* sums to 1 */
 	FcOutcome	outcome[FC_WAYS][FIT_PARTICLES][FC_STEPS];
 	double		pages_now[FIT_PARTICLES];	/* pages per live row today */
+	double		between[FIT_PARTICLES];	/* cold rows in pages of live ones */
 	double		rewritten_hot_pct;	/* hot_pct after a rewrite at today's fillfactor */
 	double		updates;		/* rows updated in the table over payback_time */
 	double		ticks;			/* replayed so far for the current workload */

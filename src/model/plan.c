@@ -428,20 +428,44 @@ plan_course(const Evidence *e, FitPlan *p)
 }
 
 /*
- * Tells the live part from the cold one: if rows are updated soon after their insert and none is
- * deleted, these are the rows inserted in the window, and those that updates reach back to.
+ * Rows of which one is updated each time, at random: if fewer rows were ever updated than as many
+ * updates of any row would leave, only some rows are updated.
+ */
+static double
+rows_updated(const Evidence *e, const FitPlan *p)
+{
+	double		updates = p->window.updated + bound(e->earlier_updated, 0, 1e15);
+	double		seen = e->updated_pct / 100 * p->live;
+	double		least = seen;
+	double		most = p->live;
+
+	for (int i = 0; i < 40 && seen > 0; i++)
+	{
+		double		rows = (least + most) / 2;
+
+		if (rows * (1 - exp(-updates / rows)) < seen)
+			least = rows;
+		else
+			most = rows;
+	}
+	return seen > 0 ? most : p->live;
+}
+
+/*
+ * Tells the live part from the cold one: rows that are updated again and again, and those inserted in
+ * the window.  If any row may have been updated, but soon after its insert, and none is deleted, these
+ * are the rows inserted in the window, and those that updates reach back to.
  */
 static void
-plan_live_part(FitPlan *p)
+plan_live_part(const Evidence *e, FitPlan *p)
 {
-	double		reach = fmax(p->window.inserted, p->insert_distance / LATELY);
+	double		reach = rows_updated(e, p);
 
-	if (isnan(p->insert_distance) || !(reach < p->live) ||
-		p->window.deleted > NEGLIGIBLE * p->window.inserted)
-		return;
-	p->cold = p->live - bound(reach, LEAST_ROWS, p->live);
+	if (!(reach < p->live) && p->window.deleted <= NEGLIGIBLE * p->window.inserted)
+		reach = or_else(p->insert_distance / LATELY, p->live);
+	p->cold = p->live - bound(fmax(p->window.inserted, reach), bound(LEAST_ROWS, 0, p->live), p->live);
 	p->live -= p->cold;
-	p->mean_live = bound(p->live - p->window.inserted / 2, 0.5 * p->live, 1e15);
+	p->mean_live = bound(p->live - (p->window.inserted - p->window.deleted) / 2, 0.5 * p->live, 1e15);
 }
 
 /* Rows updated a second, at the time of a mean update. */
@@ -496,7 +520,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 	for (int i = 0; i < p->nslots && !isnan(p->insert_distance); i++)
 		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)
 			p->insert_distance = bound(p->slot[i].rows, 1, p->live);
-	plan_live_part(p);
+	plan_live_part(e, p);
 	p->cold_page_rows = bound(or_else(e->rows_per_page, p->page_rows), 1, TW_MAX_TUPLES);
 	p->cold_page_free = (int) bound(TW_BLCKSZ - TW_PAGE_HEADER -
 									p->cold_page_rows * (p->insert_mean + TW_ITEMID), 0, TW_BLCKSZ);

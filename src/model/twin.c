@@ -324,6 +324,23 @@ insert_row(Twin *t)
 	t->nlive++;
 }
 
+/* Adds rows that nobody touches. */
+static void
+add_cold_rows(Twin *t, int64_t n)
+{
+	for (; n > 0 && !t->exhausted; n--)
+	{
+		int			len = t->workload.insert_len[random_below(t, TW_QUANTILES)];
+		int			page = page_for_version(t, len);
+
+		if (page < 0)
+			return;
+		add_version(t, &t->page[page], len);
+		t->page[page].ncold++;
+		t->ncold++;
+	}
+}
+
 /* The length of the next version of a row. */
 static inline int
 next_length(Twin *t, const TwinRow *r, int resizes)
@@ -604,7 +621,7 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 		return id;
 	if (c->pick == TW_NEWEST)
 		return id - span + stride;
-	return c->pick <= TW_SKEWED ? id - id % span + id % stride : id;
+	return c->pick > TW_SKEWED || c->apart ? id : id - id % span + id % stride;
 }
 
 /* Orders the rows by page, as a sequential scan finds them. */
@@ -780,6 +797,7 @@ clamp_workload(TwinWorkload *l)
 	l->held_until = bound(l->held_until, 0, 1e15);
 	l->vacuum_share = bound(l->vacuum_share, 0, 1e9);
 	l->start_rows = bound(l->start_rows, 0, TW_ROWS);
+	l->between = bound(l->between, 0, TW_ROWS);
 }
 
 void
@@ -802,10 +820,16 @@ ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t se
 	t->xid = t->oldest = 1;
 	t->advance = 1.0 / (1.0 + t->workload.lag);
 	for (int i = 0; i < (int) t->workload.start_rows && !t->exhausted; i++)
+	{
 		insert_row(t);
-	/* loaded long ago: vacuum has been there */
+		add_cold_rows(t, (int64_t) ((i + 1) * t->workload.between) - (int64_t) (i * t->workload.between));
+	}
+	/* loaded long ago: vacuum has been there, and a checkpoint */
 	for (int i = 0; i < t->npages; i++)
+	{
 		fsm_tell(t, &t->page[i]);
+		t->page[i].changed = -INFINITY;
+	}
 	t->target = -1;
 	prepare_classes(t);
 	ff_twin_count_from_here(t);
@@ -814,8 +838,12 @@ ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t se
 void
 ff_twin_rewrite(Twin *t, int fillfactor)
 {
-	int64_t		id;
+	int			npages = t->npages;
+	int32_t		i = 0;
 
+	order_by_page(t);
+	for (int page = 0; page < npages; page++)
+		t->page_cold[page] = t->page[page].ncold;
 	ff_twin_set_fillfactor(t, fillfactor);
 	t->npages = 0;
 	t->fsm_next = 0;
@@ -824,20 +852,25 @@ ff_twin_rewrite(Twin *t, int fillfactor)
 	t->dead_used = 0;
 	t->ndead = t->ndead_lps = 0;
 	t->nlive -= t->nforgotten;
-	t->nforgotten = 0;
-	for (id = t->first_row; id < t->next_row && !t->exhausted; id++)
+	t->nforgotten = t->ncold = 0;
+	for (int page = 0; page < npages && !t->exhausted; page++)
 	{
-		TwinRow    *r = row_of(t, id);
-		int			page;
+		int			rows = t->page_end[page] - i;
+		int			cold = t->page_cold[page];
 
-		if (r->page < 0)
-			continue;
-		page = page_for_version(t, r->len);
-		if (page < 0)
-			break;
-		add_version(t, &t->page[page], r->len);
-		r->page = (int16_t) page;
-		r->heaponly = 0;
+		for (int k = 0; k < rows && !t->exhausted; k++, i++)
+		{
+			TwinRow    *r = &t->row[t->order[i]];
+			int			at = page_for_version(t, r->len);
+
+			if (at < 0)
+				break;
+			add_version(t, &t->page[at], r->len);
+			r->page = (int16_t) at;
+			r->heaponly = 0;
+			add_cold_rows(t, cold * (k + 1) / rows - cold * k / rows);
+		}
+		add_cold_rows(t, rows == 0 ? cold : 0);
 	}
 	t->last_vacuum = t->now;
 }
@@ -885,8 +918,9 @@ look_at_page(const Twin *t, int page, int from, int to, TwinView *view)
 	Seen		seen[TW_MAX_TUPLES];
 	int			n = 0;
 	int			updated = 0;
+	double		cold = t->page[page].ncold;
 	double		inserted,
-				born = 0;
+				born = cold;
 
 	for (int k = from; k < to; k++)
 	{
@@ -898,7 +932,7 @@ look_at_page(const Twin *t, int page, int from, int to, TwinView *view)
 			see(seen, &n, (Seen) {r->xmin, 1, r->heaponly});
 	}
 	updated = n;
-	inserted = to - from - n;
+	inserted = to - from - n + cold;
 	for (int i = t->page[page].dead_head; i >= 0 && n < TW_MAX_TUPLES; i = t->dead[i].next)
 		if (!t->dead[i].deleted)
 			see(seen, &n, (Seen) {t->dead[i].xid, 0, 0});
@@ -921,13 +955,12 @@ look_at_page(const Twin *t, int page, int from, int to, TwinView *view)
 		if (inserted > 0)
 			view->update_distance[ev_log2_bin(seen[i].xid - born / inserted)] += live;
 	}
-	if (from == to)
+	if (from == to && cold == 0)
 		return;
+	view->cold += cold;
 	view->updated_rows += updated;
 	view->rows += to - from;
 	view->pages++;
-	if (to - from > view->rows_per_page_max)
-		view->rows_per_page_max = to - from;
 }
 
 void

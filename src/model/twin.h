@@ -25,7 +25,7 @@
 #define TW_MAX_FF		100
 
 #define TW_CLASSES		8
-#define TW_PAGES		2048	/* pages that one run may use */
+#define TW_PAGES		8192	/* pages that one run may use */
 #define TW_ROWS			16384	/* rows it can pick from, the newest ones; a power of 2 */
 #define TW_DEAD			32768	/* dead versions not yet pruned */
 #define TW_TURNS		4		/* most updates of a new row by one TW_IN_TURN class */
@@ -59,6 +59,8 @@ typedef struct TwinClass
 	int			whole;			/* takes all rows, or every "stride"-th, by TW_SWEEP others each
 								 * time, by TW_ANY the same; "rows" is their mean number */
 	double		indexed;		/* 0..1, share of updates that change an indexed column */
+	int			apart;			/* TW_ANY, TW_SKEWED: any row may be its first; else the same rows
+								 * are taken together each time */
 	int			resizes;		/* its updates change the length of rows */
 	double		once;			/* one transaction at this tick, not counted; 0: again and again */
 } TwinClass;
@@ -80,6 +82,7 @@ typedef struct TwinWorkload
 	double		vacuum_share;	/* dead / live rows at which vacuum runs */
 	double		vacuum_gap;		/* least ticks per live row between vacuums; negative: off */
 	double		start_rows;		/* rows loaded at first */
+	double		between;		/* rows that nobody touches after each of these */
 } TwinWorkload;
 
 /* What was counted since ff_twin_count_from_here(). */
@@ -108,6 +111,7 @@ typedef struct TwinPage
 	int16_t		nline;			/* line pointers */
 	int16_t		nunused;		/* of these, unused */
 	int16_t		ndead;			/* of these, LP_DEAD */
+	int16_t		ncold;			/* of these, rows that nobody touches */
 	uint8_t		full;			/* PD_PAGE_FULL */
 	uint8_t		fsm;			/* free space map category */
 } TwinPage;
@@ -156,6 +160,7 @@ typedef struct Twin
 	int64_t		next_row;
 	int64_t		nlive;			/* live rows, forgotten ones included */
 	int64_t		nforgotten;
+	int64_t		ncold;			/* rows that nobody touches, not in row[] */
 	double		now;			/* ticks */
 	double		last_vacuum;	/* ticks */
 	double		checkpoint;		/* ticks from one checkpoint to the next, 0: unknown */
@@ -178,14 +183,15 @@ typedef struct Twin
 	/* scratch: rows ordered by page, and where those of each page end */
 	int16_t		order[TW_ROWS];
 	int32_t		page_end[TW_PAGES + 1];
+	int16_t		page_cold[TW_PAGES];
 } Twin;
 
 /* What the pages show, in the figures of a page sample. */
 typedef struct TwinView
 {
 	double		rows;			/* live, without forgotten ones */
+	double		cold;			/* that nobody touches */
 	double		pages;			/* with such rows */
-	double		rows_per_page_max;
 	double		updated_rows;
 	double		group_old_page[EV_GROUP_BINS];
 	double		group_new_page[EV_GROUP_BINS];
@@ -208,7 +214,8 @@ extern void ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor,
 /* Sets what inserts leave free and at how little free space pages are pruned. */
 extern void ff_twin_set_fillfactor(Twin *t, int fillfactor);
 
-/* Writes all live rows to new pages at this fillfactor (VACUUM FULL), except forgotten ones. */
+/* Writes all live rows to new pages at this fillfactor, in the order of a sequential scan
+ * (VACUUM FULL), except forgotten ones. */
 extern void ff_twin_rewrite(Twin *t, int fillfactor);
 
 /*
