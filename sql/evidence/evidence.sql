@@ -112,11 +112,11 @@ AS $$
                    coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0)::float8 AS free,
                    sum(i.hot_updated) FILTER (WHERE NOT o.held) AS free_hot
               FROM ff_internal.counter_interval i
-             CROSS JOIN LATERAL (SELECT EXISTS (SELECT 1 FROM ff_internal.horizon_history h
-                                                 WHERE h.since < i.ended_at
-                                                   AND h.last_seen_at > i.began_at) AS held) o
-             WHERE i.rel_id = id AND i.began_at >= held_back.since
-               AND EXISTS (SELECT FROM ff_internal.horizon_history h WHERE h.last_seen_at > held_back.since)) c
+             -- one search in the sorted ranges for each interval, however many holders there were
+             CROSS JOIN (SELECT range_agg(tstzrange(h.since, h.last_seen_at, '[]')) AS ranges
+                           FROM ff_internal.horizon_history h WHERE h.last_seen_at > held_back.since) h
+             CROSS JOIN LATERAL (SELECT h.ranges && tstzrange(i.began_at, i.ended_at, '()') AS held) o
+             WHERE i.rel_id = id AND i.began_at >= held_back.since) c
      WHERE c.held > 0
 $$;
 

@@ -1,7 +1,7 @@
 -- The window of the history: its intervals add up to the same before and after
 -- pruning; and which intervals count as recent.
 BEGIN;
-SELECT plan(20);
+SELECT plan(24);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -133,5 +133,25 @@ SELECT cmp_ok(ff_internal.prune(1000000), '>', 9000::bigint, 'pruning rolls up o
 SELECT set_eq('TABLE compared', 'TABLE before', 'evidence is the same after pruning');
 SELECT cmp_ok((SELECT count(*) FROM ff_internal.counter_interval WHERE rollup = 1), '>', 1000::bigint,
 	'the history has rows by the hour');
+
+-- ---------------------------------------------------------------------------
+-- What held back pruning, and when autovacuum comes
+-- ---------------------------------------------------------------------------
+INSERT INTO ff_internal.horizon_history (kind, holder, since, last_seen_at, xids)
+SELECT 'transaction', 'process ' || n, now() - interval '1 hour', now() - interval '1 hour' + n * interval '1 s', 100
+  FROM generate_series(1, 200) n;
+CREATE FUNCTION rows_read() RETURNS bigint LANGUAGE sql AS
+$$ SELECT pg_stat_get_xact_tuples_returned(t) + pg_stat_get_xact_tuples_fetched(t)
+     FROM (SELECT 'ff_internal.horizon_history'::regclass) o(t) $$;
+CREATE TEMP TABLE intervals AS SELECT rel_id, count(*) AS n FROM ff_internal.counter_interval GROUP BY rel_id;
+SELECT cmp_ok((SELECT max(n) FROM intervals), '>', 100::bigint, 'a table has many intervals');
+CREATE TEMP TABLE read_before AS SELECT rows_read() AS n;
+SELECT lives_ok($$ SELECT ff_internal.held_back(rel_id, now() - interval '20 days', now())
+	FROM intervals ORDER BY n DESC LIMIT 1 $$, 'what an old snapshot cost is asked');
+SELECT cmp_ok(rows_read() - n, '<=', 400::bigint, 'each holder is read once, not once for each interval')
+  FROM read_before;
+SELECT is((SELECT row(v.*)::text FROM ff_internal.autovacuum('{autovacuum_vacuum_max_threshold=5000,
+	autovacuum_vacuum_scale_factor=0.3,autovacuum_vacuum_threshold=70}') v), '(t,0.3,70,5000)',
+	'the most dead rows that autovacuum waits for limits its threshold');
 SELECT * FROM finish();
 ROLLBACK;
