@@ -8,12 +8,6 @@ CREATE FUNCTION ff_internal.counters(
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_counters';
 
--- What was counted since a baseline (NULL: since the table was created). fell: a counter was reset.
-CREATE FUNCTION ff_internal.counted_since(
-    now ff_internal.counters, was ff_internal.relation, OUT counted ff_internal.counters, OUT fell boolean)
-LANGUAGE c IMMUTABLE PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'ff_counted_since';
-
 -- The sums of the counters of intervals; NULL if one of the values is.
 CREATE FUNCTION ff_internal.counters_plus(total ff_internal.counters, i ff_internal.counter_interval)
 RETURNS ff_internal.counters
@@ -129,10 +123,14 @@ CREATE VIEW ff_internal.table_state AS
 SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,
        ff_internal.effective_fillfactor(c.reloptions)::smallint AS fillfactor, k.index_oids,
        coalesce((c.observed->>'analyzes')::bigint, k.analyzes) AS analyzes,
-       CASE WHEN c.observed IS NULL THEN k.counted
-            ELSE jsonb_populate_record(NULL::ff_internal.counters, c.observed->'counted') END AS counted,
-       CASE WHEN c.observed IS NULL THEN k.reset_at END AS reset_at
+       CASE WHEN c.observed IS NULL THEN k.reset_at END AS reset_at, n.*
   FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.counters(c.relid) k
+ CROSS JOIN LATERAL jsonb_populate_record(CASE WHEN c.observed IS NULL THEN k.counted END, c.observed->'counted') n
  WHERE c.not_examined IS NULL;
-COMMENT ON VIEW ff_internal.table_state IS
-'The tables examined as they are now; columns as in relation, its counters in one (counted).';
+COMMENT ON VIEW ff_internal.table_state IS 'The tables examined as they are now; columns as in relation.';
+
+-- What was counted since a baseline (NULL: since the table was created). fell: a counter was reset.
+CREATE FUNCTION ff_internal.counted_since(
+    now ff_internal.table_state, was ff_internal.relation, OUT counted ff_internal.counters, OUT fell boolean)
+LANGUAGE c IMMUTABLE PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_counted_since';

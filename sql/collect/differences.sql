@@ -13,15 +13,14 @@ DECLARE
 BEGIN
     SELECT * INTO here FROM ff_internal.server;
     RETURN (
-        SELECT array_agg(ROW(d.was, d.now, d.counted, d.redefined,
-                   -- counters may exceed their old values again after a reset; if none fell, any of these may be the
-                   -- one that was reset
-                   d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell, x.*)::ff_internal.table_difference)
+        SELECT array_agg(ROW(d.was, d.now, d.counted, CASE WHEN l.lost THEN d.rows ELSE d.changed_rows END, d.redefined,
+                             l.lost, x.*)::ff_internal.table_difference)
           FROM (SELECT w.was, n.now, i.counted, f.*,
                        bool_or(f.fell) OVER () AS some_fell,
                        -- some may be missing because the table was locked
                        f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
-                       (i.counted).inserted + (i.counted).updated + (i.counted).deleted <> 0 AS changed,
+                       (i.counted).inserted + (i.counted).updated + (i.counted).deleted AS changed_rows,
+                       n.inserted + n.updated + n.deleted AS rows,
                        w.epoch_id <> epoch AS new_epoch,
                        -- reset_at is exact where it is known; else a reset clears these times, so one from before the
                        -- last collection proves that there was none
@@ -37,19 +36,22 @@ BEGIN
                                FROM (SELECT s AS now FROM ff_internal.table_state s
                                       WHERE s.relid > first AND s.relid <= last OFFSET 0) t) n
                     ON n.relid = w.relid AND n.created_xid = w.created_xid
-                 CROSS JOIN LATERAL ff_internal.counted_since(n.counted, w.was) i
+                 CROSS JOIN LATERAL ff_internal.counted_since(n.now, w.was) i
                  CROSS JOIN LATERAL (
                        SELECT i.fell OR coalesce(n.analyzes < w.analyzes, false) AS fell,
                               (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids)
                                 IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids)
                                 AS redefined) f) d
+         -- counters may exceed their old values again after a reset; if none fell, any of these may be the one that was
+         -- reset
+         CROSS JOIN LATERAL (SELECT d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell) l(lost)
          CROSS JOIN LATERAL (
                SELECT (d.was).index_definitions, (d.was).indexed_columns WHERE NOT d.reread
                UNION ALL
                SELECT ff_internal.index_definitions((d.now).relid, (d.now).index_oids),
                       ff_internal.blocking_columns((d.now).index_oids)
                 WHERE d.reread) x
-         WHERE d.changed OR d.fell OR d.reread OR d.new_epoch);
+         WHERE d.changed_rows <> 0 OR d.fell OR d.reread OR d.new_epoch);
 END
 $$;
 
@@ -112,44 +114,34 @@ CREATE FUNCTION ff_internal.write_differences(
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    columns CONSTANT text := ff_internal.counter_columns();
+    state CONSTANT text := ff_internal.column_list('ff_internal.table_state');
 BEGIN
     PERFORM ff_internal.write_changes(differences, epoch, previous, snapshot_at);
 
     EXECUTE format($q$
         UPDATE ff_internal.relation r
-           SET (relid, created_xid, nspname, relname, relfilenode, reloptions, fillfactor, index_oids, analyzes) =
-                   ROW(n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode, n.reloptions, n.fillfactor,
-                       n.index_oids, n.analyzes),
-               epoch_id = $2, seen_at = $4, index_definitions = d.index_definitions,
+           SET (%s) = ROW((d.now).*), epoch_id = $2, seen_at = $4, index_definitions = d.index_definitions,
                indexed_columns = d.indexed_columns,
-               changes_since_sample = r.changes_since_sample + x.rows
+               changes_since_sample = r.changes_since_sample + d.changed_rows
                    -- a rewrite moves every row
-                   + CASE WHEN n.relfilenode = r.relfilenode THEN 0
+                   + CASE WHEN (d.now).relfilenode = r.relfilenode THEN 0
                           ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM ff_internal.user_table o
-                                          WHERE o.relid = n.relid AND o.reltuples < 1e15), 100) END,
-               (%1$s) = ROW((n.counted).*)
-          FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n
-         CROSS JOIN LATERAL (SELECT c.inserted + c.updated + c.deleted AS rows
-                               FROM (SELECT (CASE WHEN d.lost THEN n.counted ELSE d.counted END).*) c) x
-         WHERE r.rel_id = (d.was).rel_id AND n.relid = r.relid $q$, columns)
+                                          WHERE o.relid = r.relid AND o.reltuples < 1e15), 100) END
+          FROM unnest($1) d WHERE r.rel_id = (d.was).rel_id AND r.relid = (d.now).relid $q$, state)
       USING differences, epoch, previous, snapshot_at;
 
     EXECUTE format($q$
-        INSERT INTO ff_internal.relation (system_identifier, database_oid, relid, created_xid, nspname, relname,
-               relfilenode, reloptions, fillfactor, index_oids, analyzes, index_definitions, indexed_columns,
-               opened_at, epoch_id, seen_at, changes_since_sample, %1$s)
-        SELECT s.system_identifier, s.database_oid, n.relid, n.created_xid, n.nspname, n.relname, n.relfilenode,
-               n.reloptions, n.fillfactor, n.index_oids, n.analyzes, d.index_definitions, d.indexed_columns,
-               $4, $2, $4, (n.counted).inserted + (n.counted).updated + (n.counted).deleted,
-               (n.counted).*
-          FROM unnest($1) d CROSS JOIN LATERAL (SELECT (d.now).*) n CROSS JOIN ff_internal.server s
-         WHERE (d.was).rel_id IS NULL $q$, columns)
+        INSERT INTO ff_internal.relation (system_identifier, database_oid, %s, index_definitions, indexed_columns,
+               opened_at, epoch_id, seen_at, changes_since_sample)
+        SELECT s.system_identifier, s.database_oid, (d.now).*, d.index_definitions, d.indexed_columns, $4, $2, $4,
+               d.changed_rows
+          FROM unnest($1) d CROSS JOIN ff_internal.server s
+         WHERE (d.was).rel_id IS NULL $q$, state)
       USING differences, epoch, previous, snapshot_at;
 
     EXECUTE format($q$
         INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten,
-               heap_bytes, index_bytes, %1$s)
+               heap_bytes, index_bytes, %s)
         SELECT r.rel_id,
                least(greatest((d.was).seen_at, $3,
                               CASE WHEN (d.was).rel_id IS NULL THEN ff_internal.born_at(r.relid) END), $4),
@@ -158,11 +150,10 @@ BEGIN
           FROM unnest($1) d
           JOIN ff_internal.relation r ON r.relid = (d.now).relid AND r.closed_at IS NULL
          CROSS JOIN LATERAL ff_internal.sizes(r.relid) z
-         WHERE (d.redefined AND (d.was).rel_id IS NOT NULL
-                OR (d.counted).inserted + (d.counted).updated + (d.counted).deleted <> 0)
+         WHERE (d.redefined AND (d.was).rel_id IS NOT NULL OR d.changed_rows <> 0)
            AND CASE WHEN (d.was).rel_id IS NULL
                     THEN $3 IS NOT NULL AND (SELECT s.observed IS NULL FROM ff_internal.server s)
-                    ELSE NOT d.lost END $q$, columns)
+                    ELSE NOT d.lost END $q$, ff_internal.column_list('ff_internal.counters'))
       USING differences, epoch, previous, snapshot_at;
 END
 $$;

@@ -60,11 +60,11 @@ CREATE TYPE ff_internal.counters AS (
 );
 $$);
 
--- The names of the counters, for statements that copy all: SQL and C name a counter only where they need it.
-CREATE FUNCTION ff_internal.counter_columns() RETURNS text
+-- The columns of a type, table or view, for statements that copy all: SQL and C name a counter only where they need it.
+CREATE FUNCTION ff_internal.column_list(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
-         WHERE a.attrelid = 'ff_internal.counters'::regclass AND NOT a.attisdropped);
+         WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.relation (
@@ -81,6 +81,7 @@ CREATE TABLE ff_internal.relation (
     fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective, percent
     index_oids        oid[],         -- its valid indexes, sorted; NULL: none
     analyzes          bigint NOT NULL, -- analyzes, manual and automatic
+    reset_at          timestamptz,   -- when its counters were reset, -infinity: never; NULL: unknown
     index_definitions text[],        -- CREATE INDEX statements
     indexed_columns   smallint[],    -- see blocking_columns(); NULL: unknown
     opened_at         timestamptz NOT NULL, -- when it was first seen
@@ -115,7 +116,7 @@ $$);
 DO $$
 BEGIN
     EXECUTE format('ALTER TABLE ff_internal.counter_interval ADD CHECK (least(%s) >= 0)',
-                   ff_internal.counter_columns());
+                   ff_internal.column_list('ff_internal.counters'));
 END
 $$;
 CREATE INDEX counter_interval_rel_id_ended_at ON ff_internal.counter_interval (rel_id, ended_at);

@@ -64,7 +64,7 @@ change($_, "default_version = '$this'", "default_version = '$next'")
 change('sql/collect/schema.sql', 'vacuums         bigint           -- vacuums, manual and automatic',
 	"vacuums         bigint,          -- vacuums, manual and automatic\n    rows_returned   bigint           " .
 	"-- rows that scans returned");
-change('src/collect/counters.c', '{"vacuums",', "{\"rows_returned\", entry.tuples_returned},\n\t\t{\"vacuums\",");
+change('src/collect/counters.c', '{"vacuums",', "{\"rows_returned\", entry->tuples_returned},\n\t\t{\"vacuums\",");
 # a page metric: its column, and how it is computed
 change('sql/sample/schema.sql',
 	'update_ages          real[]      -- updated rows by transactions since their newest version, same bins',
@@ -84,7 +84,7 @@ ALTER TABLE ff_internal.counter_interval ADD COLUMN rows_returned bigint;
 ALTER TABLE ff_internal.counter_interval DROP CONSTRAINT counter_interval_check1;
 DO $$ BEGIN
     EXECUTE format('ALTER TABLE ff_internal.counter_interval ADD CHECK (least(%s) >= 0)',
-                   ff_internal.counter_columns());
+                   ff_internal.column_list('ff_internal.counters'));
 END $$;
 COMMENT ON COLUMN ff_internal.counters.rows_returned IS 'rows that scans returned';
 COMMENT ON COLUMN ff_internal.relation.rows_returned IS 'rows that scans returned';
