@@ -2,8 +2,8 @@
  * page.h
  *	  Readers of one page: 8 kB in, counts out.
  *
- * They are pure: they call no server function, allocate nothing and keep no state,
- * so that they can be compiled and fuzzed alone.  FfXacts tells them what the page
+ * They call no server function, allocate nothing and keep no state, so that they can
+ * be compiled and fuzzed alone.  Two functions of visibility.c tell them what the page
  * does not: the fate of transactions.
  */
 #ifndef FF_PAGE_H
@@ -93,20 +93,22 @@ typedef enum FfXactState
 	FF_XACT_UNKNOWN				/* never assigned or truncated: corrupt page */
 } FfXactState;
 
-/* Answers about transactions, from the caller. */
+/* What is known of transactions; see visibility.c. */
+#define FF_CACHED_XACTS 1024
+
 typedef struct FfXacts
 {
-	FfXactState (*state) (void *arg, TransactionId xid);
-
-	/*
-	 * Sets *xid to the updater among a multixact's members, invalid if there is
-	 * none; returns false if there cannot be such a multixact.
-	 */
-	bool		(*updater) (void *arg, TransactionId multi, TransactionId *xid);
-	void	   *arg;
 	TransactionId horizon;		/* older deleted versions may be pruned */
 	TransactionId next;			/* next xid when the sample began */
+	/* of visibility.c */
+	TransactionId oldest;		/* xids in the pages are not older than this, unless frozen */
+	TransactionId limit;		/* and older than this */
+	TransactionId cached_xid[FF_CACHED_XACTS];
+	uint8		cached_state[FF_CACHED_XACTS];
 } FfXacts;
+
+extern FfXactState ff_xact_state(FfXacts *xacts, TransactionId xid);
+extern bool ff_multixact_updater(TransactionId multi, TransactionId *xid);
 
 /* What is measured on each heap page.  Bytes, rows, line pointers or 0/1. */
 typedef enum FfHeapMetric
@@ -156,7 +158,7 @@ typedef struct FfHeapPage
 } FfHeapPage;
 
 extern FfPageState ff_heap_page(const char *page, BlockNumber block,
-								const FfXacts *xacts, FfHeapPage *result);
+								FfXacts *xacts, FfHeapPage *result);
 
 /* ---------- B-tree ---------- */
 

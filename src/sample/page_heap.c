@@ -71,10 +71,10 @@ tuple_is_sound(const HeapTupleHeaderData *tuple, unsigned length)
 }
 
 static FfXactState
-xact_state(const FfXacts *xacts, TransactionId xid)
+xact_state(FfXacts *xacts, TransactionId xid)
 {
 	if (TransactionIdIsNormal(xid))
-		return xacts->state(xacts->arg, xid);
+		return ff_xact_state(xacts, xid);
 	/* xmin of an aborted speculative insertion is invalid */
 	return TransactionIdIsValid(xid) ? FF_XACT_COMMITTED : FF_XACT_ABORTED;
 }
@@ -84,7 +84,7 @@ xact_state(const FfXacts *xacts, TransactionId xid)
  * transaction that deleted or superseded a dead tuple, if any.
  */
 static FfTupleState
-tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts, TransactionId *deleter)
+tuple_state(const HeapTupleHeaderData *tuple, FfXacts *xacts, TransactionId *deleter)
 {
 	uint16		mask = tuple->t_infomask;
 	TransactionId xmax = tuple->t_choice.t_heap.t_xmax;
@@ -108,7 +108,7 @@ tuple_state(const HeapTupleHeaderData *tuple, const FfXacts *xacts, TransactionI
 	if ((mask & HEAP_XMAX_INVALID) || HEAP_XMAX_IS_LOCKED_ONLY(mask))
 		return FF_TUPLE_LIVE;
 
-	if ((mask & HEAP_XMAX_IS_MULTI) && !xacts->updater(xacts->arg, xmax, &xmax))
+	if ((mask & HEAP_XMAX_IS_MULTI) && !ff_multixact_updater(xmax, &xmax))
 		return FF_TUPLE_BAD;
 	if (!TransactionIdIsValid(xmax))
 		return FF_TUPLE_LIVE;
@@ -202,7 +202,7 @@ typedef struct FfWalk
 {
 	const PageHeaderData *header;
 	BlockNumber block;
-	const FfXacts *xacts;
+	FfXacts    *xacts;
 	FfHeapPage *result;
 	uint64		taken[FF_PLACE_WORDS];
 	FfVersion	version[MaxHeapTuplesPerPage];
@@ -319,7 +319,7 @@ count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
  * page is all free.
  */
 FfPageState
-ff_heap_page(const char *page, BlockNumber block, const FfXacts *xacts, FfHeapPage *result)
+ff_heap_page(const char *page, BlockNumber block, FfXacts *xacts, FfHeapPage *result)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	double	   *metric = result->metric;

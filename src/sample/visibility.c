@@ -17,31 +17,20 @@
 #include "base/compat.h"
 #include "sample/sample.h"
 
-/* Transactions whose fate is cached during one sample. */
-#define CACHE 1024
-
-typedef struct FfVisibility
-{
-	FullTransactionId next;		/* xids in the pages are older than this */
-	TransactionId oldest;		/* and not older than this, unless frozen */
-	TransactionId cached_xid[CACHE];
-	uint8		cached_state[CACHE];
-} FfVisibility;
-
 static void
-refresh_range(FfVisibility *visibility)
+refresh_range(FfXacts *xacts)
 {
 	LWLockAcquire(XidGenLock, LW_SHARED);
-	visibility->next = TransamVariables->nextXid;
-	visibility->oldest = TransamVariables->oldestXid;
+	xacts->limit = XidFromFullTransactionId(TransamVariables->nextXid);
+	xacts->oldest = TransamVariables->oldestXid;
 	LWLockRelease(XidGenLock);
 }
 
 static bool
-xid_in_range(const FfVisibility *visibility, TransactionId xid)
+xid_in_range(const FfXacts *xacts, TransactionId xid)
 {
-	return TransactionIdPrecedesOrEquals(visibility->oldest, xid) &&
-		TransactionIdPrecedes(xid, XidFromFullTransactionId(visibility->next));
+	return TransactionIdPrecedesOrEquals(xacts->oldest, xid) &&
+		TransactionIdPrecedes(xid, xacts->limit);
 }
 
 /* The lock prevents truncation of the commit log during the look-up. */
@@ -67,31 +56,30 @@ look_up_xact(TransactionId xid)
 	return state;
 }
 
-static FfXactState
-xact_state(void *arg, TransactionId xid)
+/* The fate of a normal xid. */
+FfXactState
+ff_xact_state(FfXacts *xacts, TransactionId xid)
 {
-	FfVisibility *visibility = (FfVisibility *) arg;
-	unsigned	slot = xid % CACHE;
-	FfXactState state;
+	unsigned	slot = xid % FF_CACHED_XACTS;
 
-	if (visibility->cached_xid[slot] == xid)
-		return visibility->cached_state[slot];
+	if (xacts->cached_xid[slot] == xid)
+		return xacts->cached_state[slot];
 
-	if (!xid_in_range(visibility, xid))
-	{
-		/* assigned since we began? */
-		refresh_range(visibility);
-		if (!xid_in_range(visibility, xid))
-			return FF_XACT_UNKNOWN;
-	}
-	state = look_up_xact(xid);
-	visibility->cached_xid[slot] = xid;
-	visibility->cached_state[slot] = state;
-	return state;
+	/* assigned since we began? */
+	if (!xid_in_range(xacts, xid))
+		refresh_range(xacts);
+	if (!xid_in_range(xacts, xid))
+		return FF_XACT_UNKNOWN;
+	xacts->cached_xid[slot] = xid;
+	return xacts->cached_state[slot] = look_up_xact(xid);
 }
 
-static bool
-multixact_updater(void *arg, TransactionId multi, TransactionId *xid)
+/*
+ * Sets *xid to the updater among a multixact's members, invalid if there is none;
+ * returns false if there cannot be such a multixact.
+ */
+bool
+ff_multixact_updater(TransactionId multi, TransactionId *xid)
 {
 	MultiXactId oldest;
 	MultiXactId next;
@@ -114,16 +102,11 @@ multixact_updater(void *arg, TransactionId multi, TransactionId *xid)
 	return true;
 }
 
-/* Binds xacts to this server and to the pruning horizon of one relation. */
+/* Begins to answer for the pages of one relation. */
 void
 ff_visibility_begin(Relation rel, FfXacts *xacts)
 {
-	FfVisibility *visibility = palloc0(sizeof(FfVisibility));
-
-	refresh_range(visibility);
-	xacts->state = xact_state;
-	xacts->updater = multixact_updater;
-	xacts->arg = visibility;
+	refresh_range(xacts);
+	xacts->next = xacts->limit;
 	xacts->horizon = GetOldestNonRemovableTransactionId(rel);
-	xacts->next = XidFromFullTransactionId(visibility->next);
 }

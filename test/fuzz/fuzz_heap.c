@@ -14,14 +14,14 @@
 #include "sample/page.h"
 
 /* Any fate for any transaction, but always the same one. */
-static FfXactState
-any_state(void *arg, TransactionId xid)
+FfXactState
+ff_xact_state(FfXacts *xacts, TransactionId xid)
 {
 	return (FfXactState) (xid * 2654435761u >> 16) % (FF_XACT_UNKNOWN + 1);
 }
 
-static bool
-any_updater(void *arg, TransactionId multi, TransactionId *xid)
+bool
+ff_multixact_updater(TransactionId multi, TransactionId *xid)
 {
 	*xid = multi % 3 == 0 ? InvalidTransactionId : multi;
 	return multi % 16 != 0;
@@ -30,7 +30,7 @@ any_updater(void *arg, TransactionId multi, TransactionId *xid)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	FfXacts		xacts = {any_state, any_updater, NULL, 1000, 2000};
+	static FfXacts xacts = {1000, 2000};
 	FfHeapPage	result;
 	double	   *m = result.metric;
 	char	   *page = page_of(data, size);

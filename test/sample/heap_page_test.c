@@ -40,22 +40,22 @@ ok(int pass, const char *what)
 }
 
 /* From 100 committed, from 200 aborted, from 300 in progress, from 400 unknown. */
-static FfXactState
-state(void *arg, TransactionId xid)
+FfXactState
+ff_xact_state(FfXacts *xacts, TransactionId xid)
 {
 	return xid < 200 ? FF_XACT_COMMITTED : xid < 300 ? FF_XACT_ABORTED : xid < 400 ? FF_XACT_IN_PROGRESS :
 		FF_XACT_UNKNOWN;
 }
 
 /* The updater of a multixact is its number minus one; 0 has none, 5 is no multixact. */
-static bool
-updater(void *arg, TransactionId multi, TransactionId *xid)
+bool
+ff_multixact_updater(TransactionId multi, TransactionId *xid)
 {
 	*xid = multi == 0 ? InvalidTransactionId : multi - 1;
 	return multi != 5;
 }
 
-static const FfXacts xacts = {state, updater, NULL, 150, 1000};
+static FfXacts xacts = {150, 1000};
 
 static void
 begin(void)
