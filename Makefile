@@ -17,12 +17,12 @@ OBJS = \
 	src/sample/index.o \
 	src/collect/relation.o \
 	src/collect/counters.o \
-	src/collect/window.o \
 	src/collect/lock.o \
 	src/collect/collect.o \
 	src/collect/parse.o \
 	src/collect/statements.o \
-	src/collect/memory.o \
+	src/evidence/window.o \
+	src/evidence/memory.o \
 	src/model/evidence.o \
 	src/model/twin.o \
 	src/model/plan.o \

@@ -1,6 +1,6 @@
 -- Stage evidence: everything known of a table, in one row.
 
--- The window: src/collect/window.c.
+-- The window: src/evidence/window.c.
 
 CREATE FUNCTION ff_internal.window_add(
     state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, counts bigint[]) RETURNS internal

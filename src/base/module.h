@@ -1,13 +1,12 @@
 /*
  * module.h
- *	  Shared by all files: settings, rights, shards, rows for
- *	  SQL, and differences between server versions.
+ *	  Shared by all files: settings, rights, shards, rows for SQL, and differences between
+ *	  server versions.
  */
 #ifndef FF_MODULE_H
 #define FF_MODULE_H
 
 #include "catalog/pg_attribute.h"
-#include "nodes/pg_list.h"
 
 #include "base/compat.h"
 
@@ -36,14 +35,5 @@ extern void ff_show_shards(void);
 extern double ff_number(Datum value, Form_pg_attribute column);
 extern Datum ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 extern void ff_nap(double milliseconds);
-
-/* collect/lock.c */
-extern void ff_keep_extension(Oid extension);
-extern bool ff_lock_collector(bool atomic);
-extern void ff_unlock_collector(void);
-
-/* collect/parse.c */
-extern const char *ff_parse_text(const char *text, void (*use) (List *statements, void *context),
-								 void *context);
 
 #endif							/* FF_MODULE_H */

@@ -31,6 +31,7 @@
 #include "utils/timestamp.h"
 
 #include "base/module.h"
+#include "collect/collect.h"
 
 PG_FUNCTION_INFO_V1(ff_collect);
 

@@ -19,7 +19,7 @@
 #include "utils/typcache.h"
 
 #include "base/module.h"
-#include "collect/relation.h"
+#include "collect/collect.h"
 
 PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_counted_since);
