@@ -354,7 +354,7 @@ BEGIN
             WHEN 'just_changed' THEN '. No other fillfactor is better by enough to undo the last change'
             ELSE '. No other fillfactor is clearly better' END,
         CASE WHEN c.filled_at > e.fillfactor
-                  AND c.rewrite_gain >= ff_internal.better()
+                  AND c.rewrite_gain >= 1 + ff_internal.setting('min_gain') / 100
              THEN format('. Its fullest pages are still as full as at %s: a rewrite should bring %s HOT', c.filled_at,
                          ff_internal.percent(c.rewrite_hot_pct)) END,
         CASE WHEN cause = 'row_growth' OR now.size_bytes > 1.1 * 8192 * e.blocks

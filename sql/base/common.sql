@@ -53,11 +53,6 @@ CREATE FUNCTION ff_internal.lookback() RETURNS interval
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN make_interval(secs => ff_internal.setting('lookback'));
 
--- Another fillfactor is better if costs differ by at least this factor.
-CREATE FUNCTION ff_internal.better() RETURNS double precision
-LANGUAGE sql STABLE
-RETURN 1 + ff_internal.setting('min_gain') / 100;
-
 -- Regular expression for a character not allowed in generated text: control characters, which end a comment in psql,
 -- and those that hide or reverse others. Encodings other than LATIN and ISO 8859 have letters beyond ASCII.
 CREATE FUNCTION ff_internal.unprintable() RETURNS text

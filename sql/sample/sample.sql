@@ -8,25 +8,17 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 -- Pooling runs once per table, in separate transactions: PL/pgSQL and C, because SQL functions would be planned each
 -- time.
 
--- weight + keep * earlier; tiny values count as 0, because underflow raises an error.
-CREATE FUNCTION ff_internal.pooled(weight double precision, earlier double precision, keep double precision)
-RETURNS double precision
+-- Adds two histograms, bin by bin, the second times keep; tiny values count as 0, because underflow raises an error.
+CREATE FUNCTION ff_internal.pool_bins(a double precision[], b double precision[], keep double precision)
+RETURNS double precision[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
-    RETURN coalesce(weight, 0) + CASE WHEN earlier > 1e-9 THEN greatest(keep, 1e-20) * earlier ELSE 0 END;
-END
-$$;
-
--- Adds two histograms, bin by bin, the second times keep.
-CREATE FUNCTION ff_internal.pool_bins(a real[], b real[], keep double precision) RETURNS real[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-AS $$
-BEGIN
-    FOR i IN 1 .. coalesce(cardinality(b), 0) LOOP
-        a[i] := ff_internal.pooled(a[i], b[i], keep);
-    END LOOP;
-    RETURN CASE WHEN 0 < ANY (a) THEN a END;
+    RETURN (SELECT array_agg(w.weight ORDER BY u.bin)
+              FROM unnest(a, b) WITH ORDINALITY u(a, b, bin)
+             CROSS JOIN LATERAL (SELECT coalesce(u.a, 0) + CASE WHEN u.b > 1e-9 THEN greatest(keep, 1e-20) * u.b
+                                                                ELSE 0 END) w(weight)
+            HAVING max(w.weight) > 0);
 END
 $$;
 
@@ -47,6 +39,7 @@ AS $$
 DECLARE
     s ff_internal.page_sample := sample;
     e ff_internal.page_sample := earlier;
+    superseded double precision[];
 BEGIN
     IF keep IS NULL OR same_state IS NULL THEN
         RETURN s;
@@ -55,9 +48,11 @@ BEGIN
     s.updated_width := coalesce(s.updated_width, e.updated_width);
     s.update_group_rows := coalesce(s.update_group_rows, e.update_group_rows);
     IF same_state THEN
-        s.superseded_hot := ff_internal.pooled(s.superseded_hot, e.superseded_hot, keep);
-        s.superseded_same_page := ff_internal.pooled(s.superseded_same_page, e.superseded_same_page, keep);
-        s.superseded_newpage := ff_internal.pooled(s.superseded_newpage, e.superseded_newpage, keep);
+        superseded := ff_internal.pool_bins(ARRAY[s.superseded_hot, s.superseded_same_page, s.superseded_newpage],
+            ARRAY[e.superseded_hot, e.superseded_same_page, e.superseded_newpage], keep);
+        s.superseded_hot := coalesce(superseded[1], 0);
+        s.superseded_same_page := coalesce(superseded[2], 0);
+        s.superseded_newpage := coalesce(superseded[3], 0);
     END IF;
     s.inserted_lengths := ff_internal.pool_lengths(s.inserted_lengths, e.inserted_lengths, keep);
     s.updated_lengths := ff_internal.pool_lengths(s.updated_lengths, e.updated_lengths, keep);
