@@ -38,7 +38,8 @@ BEGIN
                    (ff_internal.total(i)).*
               FROM taken GROUP BY (i).rel_id, (i).epoch_id, (i).fillfactor, date_trunc($2, (i).ended_at, 'UTC')
         )
-        SELECT count(*) FROM taken $q$, ff_internal.column_list('ff_internal.counters')) INTO handled USING level, unit, before, most;
+        SELECT count(*) FROM taken $q$, ff_internal.column_list('ff_internal.counters'))
+       INTO handled USING level, unit, before, most;
 
     WITH taken AS (
         DELETE FROM ff_internal.statement_history h WHERE h.ctid = ANY (ARRAY(

@@ -71,13 +71,11 @@ DECLARE
     most     CONSTANT oid := 4294967295;
     last     oid;
     epoch    record;
-    previous timestamptz;
     differences ff_internal.table_difference[];
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     -- for each batch, because statistics may be reset in between
     SELECT * INTO epoch FROM ff_internal.current_epoch(after = 0);
-    SELECT max(c.began_at) INTO previous FROM ff_internal.collection c WHERE c.epoch_id = epoch.epoch_id;
     SELECT max(t.oid) INTO last
       FROM (SELECT c.oid FROM pg_class c
              WHERE c.oid > after::oid AND c.relkind = ANY (ARRAY['r', 'm']::"char"[]) AND NOT epoch.one_reset
@@ -85,7 +83,7 @@ BEGIN
     HAVING count(*) = batch;
 
     differences := ff_internal.table_differences(after::oid, coalesce(last, most), epoch.epoch_id, epoch.one_reset,
-                                                 previous);
+                                                 epoch.previous);
     PERFORM ff_internal.close_tables(array_agg((d.was).rel_id), snapshot_at)
        FROM unnest(differences) d
       WHERE (d.now).relid IS NULL
@@ -93,7 +91,7 @@ BEGIN
         AND NOT EXISTS (SELECT FROM ff_internal.user_table c
                          WHERE c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid)
      HAVING count(*) > 0;
-    PERFORM ff_internal.write_differences(differences, epoch.epoch_id, previous, snapshot_at)
+    PERFORM ff_internal.write_differences(differences, epoch.epoch_id, epoch.previous, snapshot_at)
       WHERE differences IS NOT NULL;
     RETURN last;
 END
@@ -129,8 +127,7 @@ BEGIN
     SELECT * INTO here FROM ff_internal.server;
     -- before the epoch: a reset between the two then shows as a fall next time
     SELECT (k.counted).inserted INTO c.own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
-    SELECT n.epoch_id INTO c.epoch_id FROM ff_internal.current_epoch(false) n;
-    SELECT max(o.began_at) INTO previous FROM ff_internal.collection o WHERE o.epoch_id = c.epoch_id;
+    SELECT n.epoch_id, n.previous INTO c.epoch_id, previous FROM ff_internal.current_epoch(false) n;
     IF here.observed IS NOT NULL THEN
         c.own_inserts := 0;
         c := jsonb_populate_record(c, here.observed);

@@ -70,8 +70,10 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
 
 -- Returns the server's epoch, a new one if necessary. one_reset: the counters of a single table, index or function were
--- reset since the last collection; true until all tables are read in one transaction (all_tables).
-CREATE FUNCTION ff_internal.current_epoch(all_tables boolean, OUT epoch_id integer, OUT one_reset boolean)
+-- reset since the last collection; true until all tables are read in one transaction (all_tables). previous: the last
+-- collection of this epoch; NULL: none.
+CREATE FUNCTION ff_internal.current_epoch(
+    all_tables boolean, OUT epoch_id integer, OUT one_reset boolean, OUT previous timestamptz)
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -100,6 +102,7 @@ BEGIN
     ELSIF one_reset AND all_tables THEN
         UPDATE ff_internal.epoch e SET database_reset = here.database_reset WHERE e.epoch_id = here.epoch_id;
     END IF;
+    SELECT max(c.began_at) INTO previous FROM ff_internal.collection c WHERE c.epoch_id = current_epoch.epoch_id;
 END
 $$;
 
