@@ -4,7 +4,7 @@ EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" fillfactor_ad
 
 MODULE_big = fillfactor_advisor
 OBJS = \
-	src/base/module.o \
+	src/base/settings.o \
 	src/base/server.o \
 	src/sample/page_heap.o \
 	src/sample/page_btree.o \

@@ -10,7 +10,7 @@
 
 #include "base/compat.h"
 
-/* Settings, fillfactor_advisor.*: see their descriptions in module.c. */
+/* Settings, fillfactor_advisor.*: see their descriptions in settings.c. */
 extern int	ff_sample_pages;
 extern double ff_sample_error;	/* percentage points */
 extern double ff_sample_delay;	/* milliseconds */

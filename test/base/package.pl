@@ -74,7 +74,7 @@ is(join(' ', grep { !m{^fillfactor_advisor-\Q$version\E/} } @files), '',
 	'all files are in one folder with the name that PGXN requires');
 my %has = map { s{^[^/]*/}{}r => 1 } @files;
 my @needed = qw(META.json Makefile LICENSE README.md CHANGELOG.md doc/reference.md doc/how-it-decides.md doc/fleet.md
-	fillfactor_advisor.control src/base/module.c sql/base/head.sql hub/fillfactor_advisor_hub.control hub/sql/head.sql
+	fillfactor_advisor.control src/base/settings.c sql/base/head.sql hub/fillfactor_advisor_hub.control hub/sql/head.sql
 	hub/test/fleet.sql rehearsal/ff_rehearse rehearsal/check.sql monitoring/grafana.json monitoring/pgwatch.yaml
 	monitoring/postgres_exporter.yaml test/run test/sql/sample.sql expected/sample.out debian/rules);
 is(join(' ', grep { !$has{$_} } @needed), '', 'the archive has the files that it needs');

@@ -1,5 +1,5 @@
 /*
- * module.c
+ * settings.c
  *	  Module magic and the settings of the extension.
  *
  * The library need not be preloaded: the first call of one of its functions
