@@ -1,8 +1,8 @@
--- Stage script: writes the advice as a psql script to review and run, and as JSON. Both are made from one plan.
--- Names in the script are always quoted and control characters removed, so a line stays one line.
+-- Stage apply: the advice as a psql script to review and run, and as JSON, both from one plan. Names are quoted and
+-- control characters removed, so a line stays one line.
 
--- Returns the statements that a session runs first. They identify a relation by {schema,name,identity}. identity is a
--- table's OID, or an index's table and column numbers, because REINDEX CONCURRENTLY changes an index's OID.
+-- What a session runs first. It identifies a relation by {schema,name,identity}: a table's OID, or an index's table and
+-- column numbers, because REINDEX CONCURRENTLY changes an index's OID.
 CREATE FUNCTION ff_internal.script_guard() RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -64,7 +64,7 @@ BEGIN
                                        who, expected, old_file, statement));
 END $ff$;$text$;
 
--- Warnings for rewrites that write wal_bytes: slots, standbys, subscribers, the WAL's disk.
+-- Warnings for rewrites that write wal_bytes.
 CREATE FUNCTION ff_internal.cautions(wal_bytes bigint) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
@@ -100,16 +100,16 @@ AS $$
       FROM wal, ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
 $$;
 
--- Returns advised changes, tables before indexes, in the order of ff_advise(), and whether to rewrite each.
+-- Advised changes, tables before indexes, in the order of ff_advise(), and whether to rewrite each.
 CREATE FUNCTION ff_internal.plan_advice(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql VOLATILE ROWS 1000
 SET jit = off
 BEGIN ATOMIC
     WITH advised AS (
         SELECT 1 AS kind, a.wal_bytes_per_day_saved AS wal, a.cpu_seconds_per_day_saved AS cpu,
-               a.disk_bytes_change AS disk, a.relation::oid AS oid, a.action,
-               to_jsonb(a) - '{ddl}'::text[] AS facts, r.rewrite, CASE
-               WHEN a.action = 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
+               a.disk_bytes_change AS disk, a.relation::oid AS oid, a.action, to_jsonb(a) - 'ddl' AS facts, r.rewrite,
+               CASE a.action
+               WHEN 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
                ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                            pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason
           FROM (SELECT NULL::regclass AS relation WHERE target IS NULL
@@ -136,7 +136,7 @@ BEGIN ATOMIC
      ORDER BY a.kind, a.wal DESC NULLS LAST, a.cpu DESC NULLS LAST, a.disk, a.oid;
 END;
 
--- One change of a plan: advice, statement, guard, undo, rewrite methods; NULL if the relation is gone.
+-- One change of a plan; NULL if the relation is gone.
 CREATE FUNCTION ff_internal.plan_change(facts jsonb) RETURNS jsonb
 LANGUAGE sql VOLATILE
 RETURN (
@@ -203,7 +203,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT (p.leaf->>'recommended_fillfactor')::integer) f(fillfactor)
 $$;
 
--- Totals of the changes that are not provisional, or of all if all are: savings, bytes and seconds of rewrites.
+-- Totals of the changes that are not provisional, or of all if all are.
 CREATE FUNCTION ff_internal.plan_total(changes jsonb[]) RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
@@ -218,7 +218,7 @@ RETURN (
       LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
       LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
 
--- Everything that ff_script() and ff_script_json() return. undo: the way back of changes instead of new ones.
+-- What ff_script() and ff_script_json() return.
 CREATE FUNCTION ff_internal.plan(target regclass, top integer, undo boolean DEFAULT false) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -237,11 +237,8 @@ BEGIN
         PERFORM ff_internal.checked_table(target);
     END IF;
     SELECT * INTO here FROM ff_internal.server;
-    IF undo THEN
-        advised := ARRAY(SELECT ff_internal.plan_undo(target));
-    ELSE
-        advised := ARRAY(SELECT ff_internal.plan_advice(target));
-    END IF;
+    advised := CASE WHEN undo THEN ARRAY(SELECT ff_internal.plan_undo(target))
+                    ELSE ARRAY(SELECT ff_internal.plan_advice(target)) END;
     changes := ARRAY(SELECT c FROM unnest(advised[:coalesce(top, cardinality(advised))]) a, ff_internal.plan_change(a) c
                       WHERE c IS NOT NULL);
     WITH t AS MATERIALIZED (
@@ -283,11 +280,10 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, integer) IS
 'The plan of ff_script() as JSON, for tools.
-guard: statements that a session runs first. changes: in the order to run them, each with the columns of '
-'ff_advise() or ff_advise_indexes(), and with: statement and undo, plain; guarded_statement and guarded_undo, '
-'calls of the guard; options_before and options_after as stored; rewrite (wanted, reason, method chosen, methods with '
-'disk, WAL and time). The four statements are null for an index that only needs '
-'a rebuild (action rebuild).
+guard: statements that a session runs first. changes: in the order to run them, each with the columns of ff_advise() '
+'or ff_advise_indexes(), and with statement and undo; guarded_statement and guarded_undo, calls of the guard (all four '
+'null for action rebuild); options_before and options_after as stored; rewrite (wanted, reason, method chosen, methods '
+'with disk, WAL and time).
 total: sums over the changes that are not provisional, or over all if all are. templates: for new partitions. '
 'cautions: sentences. Errors: as for ff_script().';
 
@@ -328,7 +324,7 @@ AS $$
      WHERE l.line IS NOT NULL
 $$;
 
--- The chosen rewrite method and what it needs; no row if no rewrite is wanted or possible.
+-- The chosen way of a rewrite and what it needs; no row if none is wanted or possible.
 CREATE FUNCTION ff_internal.chosen_rewrite(c jsonb, OUT way jsonb, OUT needs text)
 LANGUAGE sql STABLE
 AS $$
@@ -339,7 +335,7 @@ AS $$
       FROM jsonb_array_elements(c->'rewrite'->'methods') m WHERE m->'method' = c->'rewrite'->'method'
 $$;
 
--- The lines of one change: what it does and brings, why, the rewrite, the call.
+-- The lines of one change.
 CREATE FUNCTION ff_internal.script_change(c jsonb, n bigint, changes bigint) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 4
 AS $$
@@ -365,7 +361,7 @@ AS $$
      WHERE l.line IS NOT NULL
 $$;
 
--- The lines of one rewrite, by the chosen method.
+-- The lines of one rewrite.
 CREATE FUNCTION ff_internal.script_rewrite(c jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 10
 SET standard_conforming_strings = on
@@ -447,12 +443,12 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer, boolean) IS
 'The advice for one table, the partitions of one, or all, as lines of a psql script, in the order of ff_advice. Write '
 'them to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v undo=on it undoes everything.
-relation: the table; NULL: all. rewrite: also runs the rewrites that apply a change to old pages; otherwise the script '
-'only says where one pays. top: at most this many changes; NULL: all. undo: instead of advice, the way back from the '
-'history: each table''s last change of fillfactor, if it was as advised, newest first; with a relation, also if it was '
-'not. It leaves old pages as they are, and the fillfactors of indexes, which the history does not have.
-Its guard refuses another database or server, a standby and an open transaction. Each change is a comment (what, why, '
-'benefit) and one call. The call does nothing if the option is already set, refuses with a warning if name or options '
-'differ from those of the advice, and stops waiting for the lock after 5 tries of 2 s. Changes that were observed for '
-'less than a day are provisional: they run only with -v provisional=on.
+relation: NULL: all tables. rewrite: also runs the rewrites that apply a change to old pages; otherwise the script '
+'only says where one pays. top: at most this many changes. undo: instead of advice, the way back from the history: '
+'each table''s last change of fillfactor, if it was as advised, newest first; with a relation, also if it was not. It '
+'leaves old pages as they are, and the fillfactors of indexes, which the history does not have.
+The guard refuses another database or server, a standby and an open transaction. Each change is a comment and one '
+'call, which does nothing if the option is already set, refuses with a warning if name or options differ from those of '
+'the advice, and stops waiting for the lock after 5 tries of 2 s. Changes that were observed for less than a day are '
+'provisional: they run only with -v provisional=on.
 Errors: 42P01 unknown OID, 42809 not a table or index that can be advised, 22023 top below 1.';

@@ -1,8 +1,8 @@
--- Stage undo: the statements that undo a change. A superuser may run them, while other roles may write the history. So
--- they contain only quoted names and values; the definition of a dropped index is shown in a comment.
+-- Stage apply: the statements that undo a change. A superuser may run them, while other roles may write the history: so
+-- they have only quoted names and values, and the definition of a dropped index in a comment.
 
--- Returns the statements that restore a server setting's value, given as in pg_settings: RESET if it is in force
--- without ALTER SYSTEM, as far as the caller may see. NULL: not in tracked_settings(), or no valid value.
+-- The statements that restore a server setting, its value given as in pg_settings: RESET if that is in force without
+-- ALTER SYSTEM, as far as the caller may see. NULL: not in tracked_settings(), or no valid value.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
 AS $$
@@ -49,9 +49,8 @@ RETURN (
       FROM regexp_matches(substring(definition FROM ' WITH ([(][a-z_]+=.*)'),
                           '[(, ]([a-z_]+)=(?:''([^'']*)''|([a-z0-9_]+))(?=[,)])', 'g') WITH ORDINALITY o(m, place));
 
--- Returns the statements that restore a table's indexes, given the definitions dropped and created since. An index of
--- the same shape gets its old options back. Other new indexes are dropped. A comment marks what the reader must do: of
--- a dropped index it has the stored definition, which may be anybody's text.
+-- The statements that restore a table's indexes, given the definitions dropped and created since: an index of the same
+-- shape gets its old options back, other new ones are dropped. Comments mark what the reader must do.
 CREATE FUNCTION ff_internal.undo_indexes(relation oid, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -79,7 +78,7 @@ AS $$
       FROM came c FULL JOIN gone g USING (shape)
 $$;
 
--- Returns the statements that undo a change of a table; NULL if there are none.
+-- The statements that undo a change of a table; NULL if there are none.
 CREATE FUNCTION ff_internal.undo_change(id bigint) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
@@ -100,8 +99,8 @@ BEGIN ATOMIC
      ORDER BY p.made_at DESC LIMIT 1;
 END;
 
--- The way back of the last change of each table's fillfactor, newest first: of those made as advised, or of the change
--- of a table that was asked for (or of its partitions), whoever made it. Options that others changed since stay.
+-- The way back of the last change of each table's fillfactor, newest first, if it was as advised; of a target (or its
+-- partitions) any. Options that others changed since stay.
 CREATE FUNCTION ff_internal.plan_undo(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql STABLE ROWS 100
 AS $$

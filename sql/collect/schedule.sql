@@ -205,5 +205,5 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_unschedule(boolean) IS
 'Removes the pg_cron jobs that ff_schedule() made for this database; ff_unschedule(true) removes those of '
-'ff_schedule(all_databases => true). Only jobs that the calling role may see are removed. If pg_cron runs from '
-'another database: a warning, and the statement to run there.';
+'ff_schedule(all_databases => true). Only jobs that the calling role may see are removed. If pg_cron runs from another '
+'database: a warning, and the statement to run there.';

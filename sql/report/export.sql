@@ -54,8 +54,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_export() IS
 'What this database reports to a hub, as one document with a format number: identity, versions, and the advice of the '
-'last collection; on a standby also how often each table was read there. ff_import() on the hub reads it from a '
-'file. It contains names of tables, columns and indexes, but none of their values.';
+'last collection; on a standby also how often each table was read there. ff_import() on the hub reads it from a file. '
+'It contains names of tables, columns and indexes, but none of their values.';
 
 -- The script of ff_script() as one text, for a hub.
 CREATE FUNCTION ff_internal.export_script(rewrite boolean, top integer) RETURNS text

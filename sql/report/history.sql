@@ -7,8 +7,8 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN bucket > interval '1 hour' THEN date_bin(bucket, at::timestamp, timestamp '2001-01-01')::timestamptz
             ELSE date_bin(bucket, at, (timestamp '2001-01-01')::timestamptz) END;
 
--- Returns what happened to a table (its rel_id), by time bucket; first_at, ended_at: the time covered by its data. An
--- interval, rolled up or not, belongs to the bucket in which it began, a change to that of the last collection before.
+-- What happened to a table (its rel_id), by time bucket; first_at, ended_at: the time covered by its data. An interval
+-- belongs to the bucket in which it began, a change to that of the last collection before.
 CREATE FUNCTION ff_internal.history(id bigint, bucket interval)
 RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz, updates bigint,
                hot_pct double precision, newpage_pct double precision, blocked_pct double precision, inserts bigint,
@@ -85,11 +85,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_history(regclass, interval) IS
-'The history of a table as a time line, oldest first: one row per time bucket in which anything happened. bucket: its '
-'length; NULL gives about 40 rows.
+'The history of a table, oldest first: one row per time bucket in which anything happened. bucket: its length; NULL '
+'gives about 40 rows.
 updates, inserts, deletes: rows. hot_pct, newpage_pct, blocked_pct: percent of updates that were HOT, that went to '
 'another page, that stayed in their page but changed an indexed column; before PostgreSQL 16 the last two come from '
-'page samples.
-size_bytes: main fork at the end of the bucket. fillfactor: in force then. bar: HOT share. event: changes of '
-'fillfactor, options, indexes; rewrites.
+'page samples. size_bytes, fillfactor: main fork and fillfactor at the end of the bucket. bar: HOT share. event: '
+'changes of fillfactor, options, indexes; rewrites.
 Errors: 42P01 unknown OID, 42809 not a table, 22023 a bucket that is not positive or has months.';

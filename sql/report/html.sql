@@ -21,9 +21,9 @@ CREATE FUNCTION ff_internal.number(value float8, digits integer, unit text DEFAU
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(value::numeric, digits) || unit;
 
--- Returns an HTML table; NULL without rows. Keys of rows are column names, NAME|FORM. FORM: empty for text, html, B for
--- bytes, or number of decimals and a unit; a + before it shows a sign. The first key is the row's header, @|html its
--- attributes. Columns without values are omitted.
+-- An HTML table; NULL without rows. Keys of rows are column names, NAME|FORM. FORM: empty for text, html, B for bytes,
+-- or number of decimals and a unit; a + before it shows a sign. The first is the row's header, @|html its attributes.
+-- Columns without values are omitted.
 CREATE FUNCTION ff_internal.html_table(caption text, rows json) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -59,9 +59,7 @@ BEGIN
 END
 $$;
 
--- Pictures: values are 0 to 1, in a frame 320 wide and 200 high
-
--- A picture with its title and a description in words.
+-- Pictures: values are 0 to 1, in a frame 320 wide and 200 high; words describe them.
 CREATE FUNCTION ff_internal.svg(class text, view text, title text, words text, body text) RETURNS text
 LANGUAGE sql STABLE
 RETURN format(E'<svg class="%s" xmlns="http://www.w3.org/2000/svg" viewBox="%s" preserveAspectRatio="none" role="img">'
@@ -91,7 +89,7 @@ RETURN format('<path class="%s" d="M%s 0V200"/><text x="%s" y="%s" text-anchor="
               (320 * x)::integer, (320 * x + sign(0.6 - x) * 4)::integer, y,
               CASE WHEN x < 0.6 THEN 'start' ELSE 'end' END, ff_internal.html(label));
 
--- A figure. x_labels are evenly spaced, the y axis is in percent. legend: HTML; words: description as plain text.
+-- A figure. x_labels are evenly spaced, the y axis is in percent. legend: HTML; words: plain text.
 CREATE FUNCTION ff_internal.chart(
     title text, x_title text, x_labels text[], y_title text, body text, legend text, words text) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -111,9 +109,9 @@ BEGIN
 END
 $$;
 
--- Two pictures of a curve, NULL without one. large: HOT share with its range, size and WAL per update relative to the
--- present step (half the height). small: HOT share only, or size if no updates are expected. Both mark the present and
--- the advised step (NULL: none).
+-- Two pictures of a curve, with the present and the advised step; NULL without one. large: HOT share with its range,
+-- size and WAL per update relative to the present step (half the height). small: HOT share, or size if no updates are
+-- expected.
 CREATE FUNCTION ff_internal.curve_pictures(
     steps ff_internal.step[], present integer, advised integer, OUT small text, OUT large text)
 LANGUAGE sql STABLE
@@ -152,7 +150,7 @@ BEGIN ATOMIC
      WHERE c.x0 IS NOT NULL;
 END;
 
--- A table's HOT share over time, with its changes and rewrites. NULL without updates.
+-- A table's HOT share over time; NULL without updates.
 CREATE FUNCTION ff_internal.history_chart(id bigint) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -184,7 +182,7 @@ BEGIN
 END
 $$;
 
--- The page-fill histogram of a sample; NULL if no page was read.
+-- How full the pages of a sample are; NULL if none was read.
 CREATE FUNCTION ff_internal.fill_chart(bins integer[], sampled_at timestamptz) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
@@ -324,7 +322,6 @@ all('.copy').forEach(b => b.onclick = () => {
 })();
 $js$;
 
--- A whole HTML page from its parts.
 CREATE FUNCTION ff_internal.page(title text, header text, main text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (

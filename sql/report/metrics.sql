@@ -1,6 +1,5 @@
--- Stage report, for monitoring: views that keep their column names and are cheap enough to read every minute. The
--- advice is that of the last collection. Counters are not added by total(): the right to call it would be checked
--- before the caller's. Ready queries and a dashboard: monitoring.
+-- Stage report, for monitoring: views that keep their column names and are cheap enough to read every minute. total()
+-- does not add the counters: the right to call it would be checked before the caller's.
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_metrics (

@@ -4,15 +4,15 @@
 CREATE VIEW ff_internal.report_row AS
 SELECT a.*, v.phrase, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name, c.small, c.large,
        CASE WHEN a.needs_rewrite THEN a.rewrite_seconds END AS rewrite_s,
-       CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END AS advised,
-       (v.decision).idle AND a.action = 'keep' AS static,
+       k.advised, (v.decision).idle AND a.action = 'keep' AS static,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.wal_bytes_per_day_saved DESC NULLS LAST,
                                    a.cpu_seconds_per_day_saved DESC NULLS LAST, a.disk_bytes_change,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
   FROM ff_internal.advice() v
  CROSS JOIN LATERAL (SELECT (v.advice).*) a
  CROSS JOIN LATERAL (
-       SELECT CASE WHEN c.changes THEN 'change' WHEN a.action = 'wait' THEN 'wait'
+       SELECT CASE WHEN c.changes THEN a.recommended_fillfactor END AS advised,
+              CASE WHEN c.changes THEN 'change' WHEN a.action = 'wait' THEN 'wait'
                    WHEN a.cause = 'not_examined' THEN 'skipped' WHEN c.other THEN 'cure' ELSE 'fine' END AS kind,
               c.changes OR c.other
               OR EXISTS (SELECT FROM ff_internal.change h
@@ -23,12 +23,11 @@ SELECT a.*, v.phrase, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name,
   LEFT JOIN LATERAL (
        -- OFFSET 0 makes the filter run before the function
        SELECT p.* FROM (SELECT WHERE k.explains OFFSET 0) o,
-              ff_internal.curve_pictures((v.fit).steps, (v.decision).current_step,
-                                         CASE k.kind WHEN 'change' THEN a.recommended_fillfactor END) p) c ON true;
+              ff_internal.curve_pictures((v.fit).steps, (v.decision).current_step, k.advised) p) c ON true;
 COMMENT ON VIEW ff_internal.report_row IS
-'The tables of ff_report(), each with its advice. place: rank by worth. kind: change, cure (the cause is not '
-'fillfactor), wait, fine, skipped (not examined). explains: has details to show. static: nothing is written to it. '
-'rewrite_s: seconds of the least disturbing rewrite, if one is advised. small, large: pictures of the curve.';
+'The tables of ff_report(). place: rank by worth. kind: change, cure (the cause is not fillfactor), wait, fine, '
+'skipped. explains: has details to show. static: nothing is written to it. rewrite_s: seconds of the least disturbing '
+'rewrite, if one is advised. small, large: pictures of the curve.';
 
 -- The answer in one sentence, and tiles: each counts the tables of a kind and, clicked, shows only them.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
@@ -260,9 +259,10 @@ BEGIN
         (2, 'sql', 'The SQL', ff_internal.report_sql(tables)),
         (3, 'first', 'What to do first', ff_internal.report_list(tables, 'change', 0, NULL,
             'The most worthwhile first, with what a change brings once all pages have the new density. Cost: time, WAL '
-            'and size, weighted by the settings. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.')),
+            'and size, weighted by the settings. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.'
+            )),
         (4, 'cure', 'Where fillfactor is not the cure', ff_internal.report_list(tables, 'cure', 0,
-            greatest(detailed, 20), 'The most updates that are not HOT first; at most ' || greatest(detailed, 20) || '.')),
+            greatest(detailed, 20), 'The most updates that are not HOT first, at most ' || greatest(detailed, 20))),
         (8, 'verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
             E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
         (9, 'details', 'Tables in detail', (
@@ -287,7 +287,7 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
 'All results on one self-contained HTML page: the answer in a sentence, what is new this week, statements to copy, '
-'tables ranked by worth, what holds back pruning, indexes, dismissed advice, whether earlier changes helped, '
-'settings, what is unknown. It reads pages of indexes for at most three seconds.
+'tables ranked by worth, what holds back pruning, indexes, dismissed advice, whether earlier changes helped, settings, '
+'what is unknown. It reads pages of indexes for at most three seconds.
 detailed: number of tables shown in detail. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: '
 'detailed is NULL or negative.';

@@ -72,7 +72,8 @@ END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal(regclass, integer) IS
 'What the program ff_rehearse needs to show on a scratch server what another fillfactor does to a table like this one: '
-'workload, lengths of rows, number of indexes, predictions, settings and identity of this server; no value of the table.
+'workload, lengths of rows, number of indexes, predictions, settings and identity of this server; no value of the '
+'table.
 fillfactor: compared with that of the table; NULL: the advised one, otherwise 90 (100 for a table at 90 or less).
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 22023 fillfactor out of range or that of the table, 55000 '
 'not examined, or too little is known of its updates.';
@@ -97,14 +98,10 @@ BEGIN
             'Pass the result to the database whose ff_rehearsal() wrote the document.');
     END IF;
     BEGIN
-        INSERT INTO ff_internal.rehearsal (rel_id, measured_at, from_fillfactor, to_fillfactor, verdict, brings,
-               hot_pct, wal_pct, size_pct, predicted_hot_pct, predicted_hot_low, predicted_hot_high, left_out)
-        SELECT x.rel_id, to_timestamp(x.measured_at), x."from", x."to", x.verdict, x.brings,
-               x.hot_pct, x.wal_pct, x.size_pct, x.predicted_hot_pct, x.predicted_hot_low, x.predicted_hot_high,
-               x.left_out
-          FROM jsonb_to_record(result) x(rel_id bigint, measured_at float8, "from" smallint, "to" smallint,
-               verdict text, brings text, hot_pct float8, wal_pct float8, size_pct float8, predicted_hot_pct float8,
-               predicted_hot_low float8, predicted_hot_high float8, left_out smallint)
+        INSERT INTO ff_internal.rehearsal
+        SELECT x.* FROM jsonb_populate_record(NULL::ff_internal.rehearsal, result || jsonb_build_object(
+                   'measured_at', to_timestamp((result->>'measured_at')::float8),
+                   'from_fillfactor', result->'from', 'to_fillfactor', result->'to')) x
          WHERE x.rel_id IS NULL
             OR EXISTS (SELECT FROM ff_internal.relation r WHERE r.rel_id = x.rel_id AND r.closed_at IS NULL)
             ON CONFLICT ON CONSTRAINT rehearsal_pkey DO UPDATE SET verdict = EXCLUDED.verdict

@@ -147,13 +147,12 @@ AS $$
     SELECT * FROM ff_internal.verified(ff_internal.checked_table($1), $2)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_verify(regclass, boolean) IS
-'The effect of each change that collections found, latest first, for one table, or for all tables and server '
-'settings: the verdict (measure overall), then each measure that counts, or all_measures. One row says so if nothing '
-'changed.
+'The effect of each change that collections found, latest first, for one table, or for all tables and server settings: '
+'the verdict (measure overall), then each measure that counts, or all_measures. One row says so if nothing changed.
 relation: NULL for a setting. change: fillfactor, other options, indexes, a rewrite (new file) or a setting. '
 'changed_at: the collection that saw it first.
-before, after, predicted (by the advice): in unit, over the intervals before and after; the row "intervals" says '
-'which were left out. WAL and size are predicted as shares of what was before. difference_low, difference_high: 95 % '
+before, after, predicted (by the advice): in unit, over the intervals before and after; the row "intervals" says which '
+'were left out. WAL and size are predicted as shares of what was before. difference_low, difference_high: 95 % '
 'interval of after minus before; NULL if too wide.
 verdict: of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, too early, '
 'NULL if it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '

@@ -75,7 +75,7 @@ column_text(const FfSample *sample, const FfColumn *c, bool shown)
 			if (shown && (c->source == FF_SHARE || c->source == FF_PERCENT))
 				return psprintf("%.3f", number);
 			if (shown && (c->source == FF_TOTAL || c->source == FF_RATIO))
-				return psprintf("%.1f", number);
+				return psprintf("%.*f", c->source == FF_TOTAL && !c->error ? 0 : 1, number);
 			return psprintf("%.17g", number);
 	}
 }

@@ -276,7 +276,6 @@ unlike(PostgreSQL::Test::Utils::slurp_file($node->logfile),
 # ---------------------------------------------------------------------------
 # Beside a reader, which takes the tables' locks in another order: no more than an error for one of the two
 # ---------------------------------------------------------------------------
-value('CREATE EXTENSION fillfactor_advisor', 'slow');
 foreach my $table (qw(ff_internal.epoch ff_internal.fit))
 {
 	my $advice = $node->background_psql('slow', on_error_stop => 0);
