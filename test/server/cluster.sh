@@ -103,6 +103,8 @@ start_cluster()
 		echo "unix_socket_directories = '$WORK/socket'"
 		echo "shared_preload_libraries = '$preload'"
 		echo "fsync = off"
+		# the planner overestimates small new tables, and compiling takes longer than most queries of tests
+		echo "jit = off"
 		echo "max_worker_processes = 20"
 		echo "log_line_prefix = '%m [%p] %d '"
 		for line; do echo "$line"; done
