@@ -194,8 +194,9 @@ AS $$
 $$;
 
 -- What a mirror knows instead of pages: rows and their mean length. NULL: not a mirror. Columns as in page_sample; what
--- only pages show is NULL. The length is that of pg_stats, or else the least that can be: by the WAL of inserts, and by
--- the bytes that pages hold for each row: when they were last counted, now, or in an earlier sample.
+-- only pages show is NULL. The length is that of pg_stats, or else the least of: that by the WAL of inserts, and the
+-- shortest of which no more rows fit into a page than are seen there, when they were last counted, now, or in an
+-- earlier sample. The shortest, because a step that is right for longer rows may change nothing for shorter ones.
 CREATE FUNCTION ff_internal.observed_sample(relation oid, earlier ff_internal.page_sample)
 RETURNS ff_internal.page_sample
 LANGUAGE plpgsql STABLE
@@ -206,7 +207,7 @@ DECLARE
     s ff_internal.page_sample;
 BEGIN
     SELECT p.blocks, 0, 0, 0, p.live, x.dead, p.live / nullif(p.blocks, 0),
-           coalesce(x.width, least(greatest(24, least(longest, l.bytes - 4)), earlier.inserted_width,
+           coalesce(x.width, least(greatest(24, least(longest, l.shortest)), earlier.inserted_width,
                                    ff_internal.inserted_width(relation)))
       INTO s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_rows, s.dead_rows, s.rows_per_page,
            s.inserted_width
@@ -220,9 +221,18 @@ BEGIN
      CROSS JOIN LATERAL (SELECT n.blocks, CASE WHEN x.maintained_at IS NULL AND x.reltuples > 0
                                                THEN x.reltuples * n.blocks / nullif(x.relpages, 0)
                                                ELSE x.live END) p(blocks, live)
-     -- of a row, with its line pointer of 4 bytes
-     CROSS JOIN LATERAL (SELECT b.block * least(p.blocks / nullif(p.live + x.dead, 0),
-                                                x.relpages / CASE WHEN x.reltuples > 0 THEN x.reltuples END)) l(bytes)
+     -- live rows up to the highest fillfactor known, with dead ones in all of the page, which has a header of 24 bytes;
+     -- a row has a line pointer of 4 bytes
+     CROSS JOIN LATERAL (
+           SELECT b.block * greatest(ff_internal.effective_fillfactor(c.reloptions),
+                                     (SELECT max(h.old_fillfactor) FROM ff_internal.change h
+                                       WHERE h.rel_id = earlier.rel_id)) / 100 - 24
+             FROM pg_class c WHERE c.oid = relation) f(filled)
+     CROSS JOIN LATERAL (
+           SELECT min(v.bytes / (v.rows + 1) - 4)
+             FROM (VALUES (f.filled, p.live / nullif(p.blocks, 0)), (f.filled, x.reltuples / nullif(x.relpages, 0)),
+                          (b.block - 24, (p.live + x.dead) / nullif(p.blocks, 0))) v(bytes, rows)
+            WHERE v.rows > 0) l(shortest)
      WHERE o.kind = 'table' AND o.id = relation;
     RETURN s;
 END

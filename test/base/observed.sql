@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(110);
+SELECT plan(112);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -131,8 +131,8 @@ SELECT is((s.blocks, s.blocks_read, s.live_rows, s.dead_rows, s.inserted_width, 
 		NULL::float8)::text,
 	'instead of pages: rows and their mean length')
   FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'job';
-SELECT is(round(s.inserted_width::numeric, 1), round(8192.0 * 600 / (40000 + 10000) - 4, 1),
-	'a length that is not known is guessed from the fullest state')
+SELECT is(round(s.inserted_width::numeric, 1), round(8168.0 / ((40000 + 10000) / 600.0 + 1) - 4, 1),
+	'a length that is not known is the shortest of which no more rows fit into the fullest pages seen')
 	FROM ff_internal.page_sample s JOIN ff_internal.relation r USING (rel_id)
 	WHERE r.relname = 'account';
 SELECT is_empty('SELECT * FROM ff_internal.problem', 'no sample failed');
@@ -215,7 +215,16 @@ SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width, 2
 	'where pg_stats is denied and pages have much room, it counts');
 UPDATE ff_internal.statement_history SET wal_fpi = rows;
 SELECT is(round((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width)::int,
-	round(163840000 / 260000.0 - 4)::int, 'not with full-page images: then pages tell');
+	round(8168 / 14.0 - 4)::int, 'not with full-page images: then pages tell');
+ALTER TABLE job SET (fillfactor = 70);
+SELECT is(round((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width)::int,
+	round((0.7 * 8192 - 24) / 14 - 4)::int, 'of pages that are filled to the fillfactor');
+INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+SELECT rel_id, 'fillfactor', now(), now(), epoch_id, 90, 70 FROM ff_internal.relation WHERE relname = 'job';
+SELECT is(round((ff_internal.observed_sample('job'::regclass,
+	jsonb_populate_record(NULL::ff_internal.page_sample, jsonb_build_object('rel_id', rel_id)))).inserted_width)::int,
+	round((0.9 * 8192 - 24) / 14 - 4)::int, 'or to one that the table had')
+	FROM ff_internal.relation WHERE relname = 'job';
 UPDATE ff_internal.observed SET said = said || '{"live": 10}' WHERE kind = 'table' AND id = 'job'::regclass;
 SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width, 2032::real,
 	'rows are not longer than TOAST lets them be');

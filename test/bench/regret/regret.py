@@ -10,6 +10,7 @@ usage: regret.py truth   NAME ...     the first half of a run, then keep the tab
        regret.py pack    FILE FOLDER ...   store the results in these folders in FILE, beside those in it
        regret.py replay  [FILE [NAME ...]]  run the model of this checkout on the stored evidence: the same table
        regret.py replay_mirror  [FILE [NAME ...]]  the same without what only pages show, as a mirror sees it
+       regret.py replay_monitor [FILE [NAME ...]]  the same where pg_stats is denied: the row length is guessed
 
 NAME: a seed or a range of seeds (1001-1012), which draw workloads (mixture.py); a mixture or a workload
 by name; a set of them: named or handmade.  A mixture is observed at the fillfactor it has,
@@ -19,7 +20,7 @@ Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME-FILLFACTOR.tr
 existing results are not run again.  Delete a file to run it again.  REPEATS (default 1) truth runs.
 With MODEL_CLI, a compiled test/model/model_cli.c, the report uses its advice from the stored evidence.
 
-All but pack, replay and replay_mirror need PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
+All but pack and the replays need PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
 """
 import json
 import os
@@ -261,7 +262,7 @@ def expand(arguments):
 
 def main():
     what, failed = sys.argv[1] if len(sys.argv) > 1 else '', 0
-    if what in ('pack', 'replay', 'replay_mirror'):
+    if what in ('pack', 'replay', 'replay_mirror', 'replay_monitor'):
         import stored
         return getattr(stored, what)(*sys.argv[2:])
     prepare()

@@ -118,19 +118,43 @@ def mean(lengths):
     return sum(a * b for a, b in zip(lengths[::2], lengths[1::2])) / rows if rows else None
 
 
-def mirrored(o):
-    """An observation as a mirror makes it: of what pages show, only rows, blocks and the mean length of a row."""
-    i = {k: v for k, v in o['input'].items() if not k.startswith(PAGES)}
+def observed_width(o):
+    """Mean length of a row, as pg_stats tells it."""
     inserted, updated = (mean(o['input'].get(k) or []) for k in ('inserted_length', 'updated_length'))
     share = (o['input'].get('updated_pct') or 0) / 100 if inserted and updated else 0 if inserted else 1
-    width = (1 - share) * (inserted or 0) + share * (updated or 0)
-    if width and i.get('live_rows'):
-        i.update(inserted_length=[8 * math.ceil(width / 8), i['live_rows']], rows_per_page=i['live_rows'] / i['blocks'])
+    return (1 - share) * (inserted or 0) + share * (updated or 0)
+
+
+def guessed_width(o):
+    """The same where pg_stats is denied, as observed_sample() and inserted_width() guess it."""
+    widths = []
+    for s in (s for s in o['samples'] if s['live_rows']):
+        for space, rows in ((8168 - 8192 * (100 - s['fillfactor']) / 100, s['live_rows']),
+                            (8168, s['live_rows'] + (s['dead_rows'] or 0))):
+            widths.append(max(24, min(2032, space / (rows / s['blocks'] + 1) - 4)))
+    inserts = {t['statement_id'] for t in o['targets'] if t['command'] == 'INSERT' and t['how'] == 'top'}
+    rows, wal, images = (sum(h[k] for h in o['statement_history'] if h['statement_id'] in inserts)
+                         for k in ('rows', 'wal_bytes', 'wal_fpi'))
+    if rows >= 100 and images <= 0.01 * rows:
+        widths.append(max(24, wal / rows - 5 - 84 * o['input']['indexes']))
+    return min(widths, default=None)
+
+
+def mirrored(o, width=observed_width):
+    """An observation as a mirror makes it: of what pages show, only rows, blocks and the mean length of a row."""
+    i = {k: v for k, v in o['input'].items() if not k.startswith(PAGES)}
+    length = width(o)
+    if length and i.get('live_rows'):
+        i.update(inserted_length=[8 * math.ceil(length / 8), i['live_rows']], rows_per_page=i['live_rows'] / i['blocks'])
     return dict(o, input=i)
 
 
 def replay_mirror(path=FILE, *names):
     replay(path, *names, seen=mirrored)
+
+
+def replay_monitor(path=FILE, *names):
+    replay(path, *names, seen=lambda o: mirrored(o, guessed_width))
 
 
 def replay(path=FILE, *names, seen=lambda o: o):
