@@ -11,7 +11,6 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
 #include "common/int.h"
-#include "executor/executor.h"
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -25,8 +24,9 @@ PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_counted_since);
 PG_FUNCTION_INFO_V1(ff_counters_plus);
 
-/* Most columns of the type. */
+/* Most columns of the type, and of a row that has them. */
 #define MAX_COUNTERS	32
+#define MAX_COLUMNS		100
 
 /* These may fall without a reset: the first when an index is dropped. */
 static bool
@@ -101,17 +101,39 @@ counters_datum(TupleDesc desc, const int64 *count)
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }
 
-/* The counter of this name in an argument, a row of any type: 0 without a row, -1 if NULL. */
-static int64
-counter_of(FunctionCallInfo fcinfo, int arg, const char *name)
+/*
+ * The counters in an argument, a row of a type that has columns of their names in the same
+ * order: 0 without a row, -1 if NULL.
+ */
+static void
+read_counters(FunctionCallInfo fcinfo, int arg, TupleDesc counters, int64 *count)
 {
-	bool		null;
-	Datum		value;
+	HeapTupleHeader row;
+	HeapTupleData tuple = {0};
+	TupleDesc	desc;
+	Datum		values[MAX_COLUMNS];
+	bool		nulls[MAX_COLUMNS];
 
+	memset(count, 0, sizeof(int64) * MAX_COUNTERS);
 	if (PG_ARGISNULL(arg))
-		return 0;
-	value = GetAttributeByName(PG_GETARG_HEAPTUPLEHEADER(arg), name, &null);
-	return null ? -1 : DatumGetInt64(value);
+		return;
+	row = PG_GETARG_HEAPTUPLEHEADER(arg);
+	tuple.t_len = HeapTupleHeaderGetDatumLength(row);
+	tuple.t_data = row;
+	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
+	if (desc->natts > MAX_COLUMNS)
+		elog(ERROR, "too many columns");
+	heap_deform_tuple(&tuple, desc, values, nulls);
+	for (int i = 0, k = 0; i < counters->natts; i++, k++)
+	{
+		while (k < desc->natts && strcmp(NameStr(TupleDescAttr(desc, k)->attname),
+										 NameStr(TupleDescAttr(counters, i)->attname)) != 0)
+			k++;
+		if (k == desc->natts)
+			elog(ERROR, "a row has no column \"%s\"", NameStr(TupleDescAttr(counters, i)->attname));
+		count[i] = nulls[k] ? -1 : DatumGetInt64(values[k]);
+	}
+	ReleaseTupleDesc(desc);
 }
 
 /*
@@ -162,23 +184,23 @@ Datum
 ff_counted_since(PG_FUNCTION_ARGS)
 {
 	TupleDesc	desc = counters_desc(fcinfo, 0);
-	int64		count[MAX_COUNTERS];
+	int64		now[MAX_COUNTERS];
+	int64		was[MAX_COUNTERS];
 	bool		fell = false;
 	Datum		values[2];
 	bool		nulls[2] = {0};
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
+	read_counters(fcinfo, 0, desc, now);
+	read_counters(fcinfo, 1, desc, was);
 	for (int i = 0; i < desc->natts; i++)
 	{
-		const char *name = NameStr(TupleDescAttr(desc, i)->attname);
-		int64		now = counter_of(fcinfo, 0, name);
-		int64		was = counter_of(fcinfo, 1, name);
-
-		fell = fell || (!may_fall(name) && now >= 0 && now < was);
-		count[i] = now < 0 || was < 0 ? -1 : Max(0, now - was);
+		fell = fell || (now[i] >= 0 && now[i] < was[i] &&
+						!may_fall(NameStr(TupleDescAttr(desc, i)->attname)));
+		now[i] = now[i] < 0 || was[i] < 0 ? -1 : Max(0, now[i] - was[i]);
 	}
-	values[0] = counters_datum(desc, count);
+	values[0] = counters_datum(desc, now);
 	values[1] = BoolGetDatum(fell);
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
@@ -193,17 +215,17 @@ Datum
 ff_counters_plus(PG_FUNCTION_ARGS)
 {
 	TupleDesc	desc = counters_desc(fcinfo, -1);
-	int64		count[MAX_COUNTERS];
+	int64		total[MAX_COUNTERS];
+	int64		more[MAX_COUNTERS];
 
+	read_counters(fcinfo, 0, desc, total);
+	read_counters(fcinfo, 1, desc, more);
 	for (int i = 0; i < desc->natts; i++)
 	{
-		int64		total = counter_of(fcinfo, 0, NameStr(TupleDescAttr(desc, i)->attname));
-		int64		more = counter_of(fcinfo, 1, NameStr(TupleDescAttr(desc, i)->attname));
-
-		if (total < 0 || more < 0)
-			count[i] = -1;
-		else if (pg_add_s64_overflow(total, more, &count[i]))
-			count[i] = PG_INT64_MAX;
+		if (total[i] < 0 || more[i] < 0)
+			total[i] = -1;
+		else if (pg_add_s64_overflow(total[i], more[i], &total[i]))
+			total[i] = PG_INT64_MAX;
 	}
-	PG_RETURN_DATUM(counters_datum(desc, count));
+	PG_RETURN_DATUM(counters_datum(desc, total));
 }
