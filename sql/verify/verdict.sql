@@ -194,9 +194,9 @@ CREATE VIEW @extschema@.ff_verified (
 ) AS SELECT * FROM ff_internal.verdicts()
 $$);
 
--- Judges the last change of each kind of a table, once something was counted since, then hourly, and notes verdicts
--- that are new; the outcome of advice is stored with its prediction. Returns the number of changes tried: at most 20,
--- chosen at random so that all get a turn.
+-- Judges the last change of each kind of a table, if something was counted since; again hourly, before the first
+-- verdict after an eighth of the time since the change. Notes verdicts that are new; the outcome of advice is stored
+-- with its prediction. Returns the number of changes tried: at most 20, chosen at random so that all get a turn.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -208,7 +208,8 @@ BEGIN ATOMIC
          ORDER BY c.rel_id, c.kind, c.seen_at DESC
     ), due AS MATERIALIZED (
         SELECT * FROM last l
-         WHERE (l.verdict IS NULL OR l.judged_at < now() - interval '1 hour')
+         WHERE coalesce(l.judged_at < now() - least(interval '1 hour', CASE WHEN l.verdict IS NULL
+                                                    THEN (l.judged_at - l.seen_at) / 8 END), true)
            AND EXISTS (SELECT FROM ff_internal.counter_interval i
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
