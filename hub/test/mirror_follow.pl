@@ -141,17 +141,23 @@ is(value('SELECT * FROM mine'), '1', 'a table of somebody else stays');
 value('DROP TABLE mine');
 
 # a table is locked exclusively
+there('UPDATE shop.jobs SET status = 4');
 my $locker = $source->background_psql('shop');
 $locker->query_safe('BEGIN; LOCK shop.jobs; SELECT pg_current_xact_id()');
 there('INSERT INTO shop.log VALUES (1)');
 value('CALL ff_collect()');
 is(unread(), '[]', 'a locked table stops nothing');
+is(value(q(SELECT string_agg(o.said->>'bytes', ' ' ORDER BY o.said->'bytes')
+	FROM ff_internal.observed o JOIN pg_index i ON o.id IN (i.indexrelid, i.indrelid)
+	WHERE o.kind = 'index' AND i.indrelid = 'shop.jobs'::regclass)),
+	there(q(SELECT pg_relation_size('shop.jobs_pkey'))), 'and the size of its index is the last one');
 is(value(q(SELECT string_agg(kind || ' ' || coalesce(doing, '-'), ', ') FROM ff_internal.horizon_holders())),
 	'idle in transaction SELECT', 'what holds back pruning is known');
 $locker->query_safe('ROLLBACK');
 $locker->quit;
 
-# resets and restarts
+# resets and restarts; a policy that shows the role no row changes nothing
+there('ALTER TABLE shop.jobs ENABLE ROW LEVEL SECURITY');
 my $epoch = q(SELECT count(*) FROM ff_internal.epoch);
 my $epochs = value($epoch);
 my $sum = value(q(SELECT sum(updated) FROM ff_internal.counter_interval));
@@ -170,6 +176,20 @@ $source->start;
 there(q(UPDATE shop.jobs SET status = 6 WHERE id = (SELECT min(id) FROM shop.jobs)));
 collect();
 cmp_ok(value($epoch), '>=', $epochs + 2, 'a crash is a new epoch');
+
+# the connection ends in the middle; the database is renamed
+like(error(q(SELECT ff_hub.ask('source', 'SELECT pg_terminate_backend(pg_backend_pid())'))),
+	qr/^ERROR:  .*(terminating connection|connection)/, 'a source that is gone in the middle is an error');
+$source->safe_psql('postgres', 'ALTER DATABASE shop RENAME TO renamed');
+like(error('CALL ff_collect()'), qr/^ERROR:  could not establish connection/, 'so is one whose database was renamed');
+value(q(ALTER SERVER source OPTIONS (SET dbname 'renamed')));
+my $relations = q(SELECT string_agg(rel_id::text, ' ' ORDER BY rel_id) FROM ff_internal.relation
+	WHERE closed_at IS NULL);
+my $before = value($relations);
+value('CALL ff_collect()');
+is(value($relations), $before, 'under its new name it is the same source');
+value(q(ALTER SERVER source OPTIONS (SET dbname 'shop')));
+$source->safe_psql('postgres', 'ALTER DATABASE renamed RENAME TO shop');
 
 # another database behind the same name
 $rel_id = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname ~ '^orders' AND closed_at IS NULL));

@@ -167,7 +167,7 @@ RETURN (SELECT coalesce(jsonb_object_agg(d.key, d.value), '{}')
            AND d.key::bigint <> ALL (coalesce(failed, '{}')));
 
 -- Stores an observation: makes this database like the source and replaces what the source said. address: where it was
--- read, host and port; NULL: from a file. A source that may not tell its system identifier gets one made of these.
+-- read, host:port; NULL: from a file. A source that may not tell its system identifier gets one made of these.
 CREATE FUNCTION ff_hub.take(said jsonb, address text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -180,7 +180,8 @@ BEGIN
     PERFORM ff_hub.check_observation(said);
     here := ff_hub.server_said(said->'server');
     SELECT * INTO STRICT m FROM ff_hub.mirror;
-    here := here || jsonb_build_object('server', m.server, 'host', address,
+    here := here || jsonb_build_object('server', m.server,
+        'host', nullif(regexp_replace(address, ':[0-9,]*$', ''), ''), 'port', substring(address FROM ':([0-9,]+)$'),
         'system_identifier', coalesce(here->>'system_identifier',
             hashtextextended(address, (here->>'database_oid')::bigint)::text),
         'read_at', CASE WHEN m.server IS NULL THEN here->'read_at' ELSE to_jsonb(clock_timestamp()) END);
