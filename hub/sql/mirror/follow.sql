@@ -44,7 +44,8 @@ BEGIN
 END
 $$;
 
--- After the source became another database (a restore, another host), finds tables and indexes by their names.
+-- After the source became another database (a restore, another host), finds tables by their names; indexes are made
+-- again.
 CREATE FUNCTION ff_hub.renumber(said jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -60,14 +61,7 @@ BEGIN
         ON n.shape->>'schema' = o.shape->>'schema' AND n.shape->>'name' = o.shape->>'name'
      WHERE o.table_oid IS NULL AND n.shape->'kind' = o.shape->'kind'
     ON CONFLICT DO NOTHING;
-    INSERT INTO ff_hub.mirrored
-    SELECT n.oid, o.relid, n."table", o.shape
-      FROM unnest(old) o
-      JOIN unnest(old) t ON t.source_oid = o.table_oid
-      JOIN ff_hub.mirrored m ON m.relid = t.relid
-      JOIN jsonb_to_recordset(said->'indexes') n(oid oid, "table" oid, shape jsonb)
-        ON n."table" = m.source_oid AND n.shape->>'name' = o.shape->>'name'
-    ON CONFLICT DO NOTHING;
+    PERFORM ff_hub.drop_mirrored_index(o.relid) FROM unnest(old) o WHERE o.table_oid IS NOT NULL;
     PERFORM ff_hub.drop_mirrored(ARRAY(
         SELECT o.relid FROM unnest(old) o
          WHERE o.table_oid IS NULL AND o.relid NOT IN (SELECT m.relid FROM ff_hub.mirrored m)));
@@ -123,13 +117,15 @@ AS $$
     SELECT ff_hub.forget_lost()
 $$;
 
--- Drops an index, with its constraint.
+-- Drops an index of a mirror's table, with its constraint.
 CREATE FUNCTION ff_hub.drop_mirrored_index(index oid) RETURNS text
 LANGUAGE sql VOLATILE
 RETURN (SELECT ff_hub.attempt(coalesce(format('ALTER TABLE %s DROP CONSTRAINT ', k.conrelid::regclass)
                                        || quote_ident(k.conname), format('DROP INDEX %s', c.oid::regclass)))
-          FROM pg_class c LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
-         WHERE c.oid = index);
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+          LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
+         WHERE c.oid = index AND ff_hub.is_mirrored(i.indrelid));
 
 -- Before tables are changed: takes apart families whose members change, and gives those that are renamed a spare name.
 CREATE FUNCTION ff_hub.move_aside(said jsonb) RETURNS void
