@@ -90,11 +90,15 @@ there(q(ALTER TABLE part DETACH PARTITION part_1;
 	ALTER TABLE parent ALTER id TYPE bigint;
 	DROP INDEX typed_expression;
 	ALTER INDEX typed_m_idx RENAME TO typed_p_new;
+	ALTER INDEX seen_from_idx SET (fillfactor = 70); ALTER INDEX parent_pkey SET (fillfactor = 60);
 	DROP TABLE part_2_1;
 	ALTER TABLE quick SET LOGGED;
 	ALTER TABLE quick SET (fillfactor = 55, autovacuum_enabled = off)));
 collect();
-there('ALTER TABLE quick RESET (autovacuum_enabled); ALTER TABLE quick DROP COLUMN id');
+is(value(q(SELECT reloptions FROM pg_class WHERE relname = 'seen_from_idx')), '{fillfactor=70}',
+	'options of indexes are followed');
+there('ALTER INDEX seen_from_idx RESET (fillfactor);
+	ALTER TABLE quick RESET (autovacuum_enabled); ALTER TABLE quick DROP COLUMN id');
 collect();
 is(names('mirror'), names('source'), 'tables that changed again are followed');
 is(value($family), there($family), 'and their families');
@@ -104,6 +108,9 @@ foreach my $table (qw(part part_1 part_2 parent child))
 }
 is(value(q(SELECT c.reloptions || c.relpersistence::text FROM pg_class c WHERE c.oid = 'quick'::regclass)),
 	'{fillfactor=55,p}', 'options and persistence are followed');
+is(value(q(SELECT string_agg(concat_ws(' ', relname, reloptions), ', ' ORDER BY relname) FROM pg_class
+	WHERE relname IN ('seen_from_idx', 'parent_pkey'))), 'parent_pkey {fillfactor=60}, seen_from_idx',
+	'also where they are reset, and of an index that was made again');
 is(value(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i
 	JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'typed'::regclass)),
 	there(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i

@@ -290,7 +290,7 @@ BEGIN
     SELECT id, c.oid, of_table.source_oid, wanted
       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
      WHERE i.indrelid = of_table.relid AND c.relname = wanted->>'name'
-    ON CONFLICT (source_oid) DO UPDATE SET shape = mirrored.shape || wanted;
+    ON CONFLICT (source_oid) DO UPDATE SET shape = mirrored.shape - 'options' || wanted;
     RETURN ff_hub.follow_options(id, was);
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     RETURN format('%s %s', SQLSTATE, SQLERRM);
@@ -338,7 +338,8 @@ BEGIN
           FROM jsonb_to_recordset(said->'indexes') n(oid bigint, "table" bigint, shape jsonb)
           JOIN ff_hub.mirrored t ON t.source_oid = n."table"::oid AND t.shape->>'kind' <> 'p'
           LEFT JOIN ff_hub.mirrored m ON m.source_oid = n.oid::oid
-         WHERE n.shape IS NOT NULL AND (m.shape IS NULL OR NOT m.shape @> n.shape)
+         WHERE n.shape IS NOT NULL
+           AND (m.shape - 'definition' IS DISTINCT FROM n.shape - 'definition' OR NOT m.shape @> n.shape)
          ORDER BY n."table", n.oid
     LOOP
         locks_left := locks_left - 2;
