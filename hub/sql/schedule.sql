@@ -18,7 +18,8 @@ BEGIN
     END IF;
     FOR part IN 1 .. CASE WHEN schedule IS NULL THEN 0 ELSE parts END LOOP
         RETURN NEXT ff_internal.schedule_job(format('%s%s/%s', jobs, part, parts),
-                                             ff_internal.spread(schedule, part - 1), format('CALL ff_hub.fleet_refresh(%s, %s)', part, parts),
+                                             ff_internal.spread(schedule, part - 1),
+                                             format('CALL ff_hub.fleet_refresh(%s, %s)', part, parts),
                                              'ff_fleet_schedule(NULL)', 'fillfactor_advisor_hub');
     END LOOP;
 END

@@ -99,7 +99,8 @@ is($advice{countries}{cause}, 'few_updates', 'countries: few updates');
 
 # The script runs on the source, and only there.
 my $script = value(q(SELECT * FROM ff_script('shop.jobs')));
-like($script, qr/shop/, 'the script names the database');
+like($script, qr/psql -X -h '\Q@{[$Mirrored::source->host]}\E' -p @{[$Mirrored::source->port]} -d 'shop' -f FILE/,
+	'the script says where it runs');
 my ($status, $out, $err) = $Mirrored::source->psql('shop', $script,
 	extra_params => [ '-v', 'ON_ERROR_STOP=1', '-v', 'provisional=on' ]);
 is($status, 0, 'the script runs on the source') or diag $err, $script;
@@ -120,6 +121,19 @@ is(value(q(SELECT string_agg(DISTINCT verdict, ', ') FROM ff_verify('shop.jobs')
 is(value(q(SELECT concat_ws(' ', e->>'database', e->>'system_identifier', e->>'database_oid') FROM ff_export() e)),
 	there(q(SELECT concat_ws(' ', datname, (SELECT system_identifier FROM pg_control_system()), oid)
 		FROM pg_database WHERE datname = current_database())), 'the export of a mirror is that of its source');
+{
+	my ($host, $port) = ($Mirrored::mirror->host, $Mirrored::mirror->port);
+	my $hub = sub { return $Mirrored::mirror->safe_psql('hub', $_[0]); };
+	$Mirrored::mirror->safe_psql('postgres', 'CREATE DATABASE hub');
+	$hub->('CREATE EXTENSION fillfactor_advisor_hub CASCADE');
+	$hub->(qq(CREATE SERVER $_ FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host '$host', port '$port', dbname 'shop',
+		connect_timeout '5'); CREATE USER MAPPING FOR CURRENT_USER SERVER $_; SELECT ff_fleet_add('$_', '$_')))
+	  foreach qw(first second);
+	$hub->('CALL ff_fleet_refresh()');
+	is($hub->(q(SELECT string_agg(concat_ws(' ', source, role, database), ', ' ORDER BY source) FROM ff_fleet)),
+		'first primary shop, second duplicate shop', 'a mirror that is a source twice is one database');
+	is($hub->(q(SELECT count(*) FROM ff_fleet_advice WHERE relation = 'shop.jobs')), '1', 'with one advice');
+}
 $Mirrored::mirror->stop;
 $Mirrored::source->stop;
 done_testing();

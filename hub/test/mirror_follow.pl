@@ -90,11 +90,15 @@ there(q(ALTER TABLE part DETACH PARTITION part_1;
 	ALTER TABLE parent ALTER id TYPE bigint;
 	DROP INDEX typed_expression;
 	ALTER INDEX typed_m_idx RENAME TO typed_p_new;
+	ALTER INDEX seen_from_idx SET (fillfactor = 70); ALTER INDEX parent_pkey SET (fillfactor = 60);
 	DROP TABLE part_2_1;
 	ALTER TABLE quick SET LOGGED;
 	ALTER TABLE quick SET (fillfactor = 55, autovacuum_enabled = off)));
 collect();
-there('ALTER TABLE quick RESET (autovacuum_enabled); ALTER TABLE quick DROP COLUMN id');
+is(value(q(SELECT reloptions FROM pg_class WHERE relname = 'seen_from_idx')), '{fillfactor=70}',
+	'options of indexes are followed');
+there('ALTER INDEX seen_from_idx RESET (fillfactor);
+	ALTER TABLE quick RESET (autovacuum_enabled); ALTER TABLE quick DROP COLUMN id');
 collect();
 is(names('mirror'), names('source'), 'tables that changed again are followed');
 is(value($family), there($family), 'and their families');
@@ -104,6 +108,9 @@ foreach my $table (qw(part part_1 part_2 parent child))
 }
 is(value(q(SELECT c.reloptions || c.relpersistence::text FROM pg_class c WHERE c.oid = 'quick'::regclass)),
 	'{fillfactor=55,p}', 'options and persistence are followed');
+is(value(q(SELECT string_agg(concat_ws(' ', relname, reloptions), ', ' ORDER BY relname) FROM pg_class
+	WHERE relname IN ('seen_from_idx', 'parent_pkey'))), 'parent_pkey {fillfactor=60}, seen_from_idx',
+	'also where they are reset, and of an index that was made again');
 is(value(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i
 	JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'typed'::regclass)),
 	there(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i
@@ -141,17 +148,21 @@ is(value('SELECT * FROM mine'), '1', 'a table of somebody else stays');
 value('DROP TABLE mine');
 
 # a table is locked exclusively
+there('UPDATE shop.jobs SET status = 4');
 my $locker = $source->background_psql('shop');
 $locker->query_safe('BEGIN; LOCK shop.jobs; SELECT pg_current_xact_id()');
 there('INSERT INTO shop.log VALUES (1)');
 value('CALL ff_collect()');
 is(unread(), '[]', 'a locked table stops nothing');
+cmp_ok(value(q(SELECT o.said->>'bytes' FROM ff_internal.observed o WHERE o.id = 'shop.jobs_pkey'::regclass)), '>', 0,
+	'and the size of its index is the last one');
 is(value(q(SELECT string_agg(kind || ' ' || coalesce(doing, '-'), ', ') FROM ff_internal.horizon_holders())),
 	'idle in transaction SELECT', 'what holds back pruning is known');
 $locker->query_safe('ROLLBACK');
 $locker->quit;
 
-# resets and restarts
+# resets and restarts; a policy that shows the role no row changes nothing
+there('ALTER TABLE shop.jobs ENABLE ROW LEVEL SECURITY');
 my $epoch = q(SELECT count(*) FROM ff_internal.epoch);
 my $epochs = value($epoch);
 my $sum = value(q(SELECT sum(updated) FROM ff_internal.counter_interval));
@@ -170,6 +181,20 @@ $source->start;
 there(q(UPDATE shop.jobs SET status = 6 WHERE id = (SELECT min(id) FROM shop.jobs)));
 collect();
 cmp_ok(value($epoch), '>=', $epochs + 2, 'a crash is a new epoch');
+
+# the connection ends in the middle; the database is renamed
+like(error(q(SELECT ff_hub.ask('source', 'SELECT pg_terminate_backend(pg_backend_pid())'))),
+	qr/^ERROR:  .*(terminating connection|connection)/, 'a source that is gone in the middle is an error');
+$source->safe_psql('postgres', 'ALTER DATABASE shop RENAME TO renamed');
+like(error('CALL ff_collect()'), qr/^ERROR:  could not establish connection/, 'so is one whose database was renamed');
+value(q(ALTER SERVER source OPTIONS (SET dbname 'renamed')));
+my $relations = q(SELECT string_agg(rel_id::text, ' ' ORDER BY rel_id) FROM ff_internal.relation
+	WHERE closed_at IS NULL);
+my $before = value($relations);
+value('CALL ff_collect()');
+is(value($relations), $before, 'under its new name it is the same source');
+value(q(ALTER SERVER source OPTIONS (SET dbname 'shop')));
+$source->safe_psql('postgres', 'ALTER DATABASE renamed RENAME TO shop');
 
 # another database behind the same name
 $rel_id = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname ~ '^orders' AND closed_at IS NULL));

@@ -93,6 +93,9 @@ my %wrong = (
 	'tables that are no list' => sub { $_[0]{tables} = {}; return; },
 	'tables that are numbers' => sub { $_[0]{tables} = [ 1, 2 ]; return; },
 	'a counter that is text' => sub { $_[0]{tables}[0]{counted}{updated} = 'many'; return; },
+	'triggers that are numbers' => sub { $_[0]{tables}[0]{triggers} = [ 1 ]; return; },
+	'extensions that are no list' => sub { $_[0]{server}{extensions} = { a => 1 }; return; },
+	'entries of an index that are text' => sub { $_[0]{indexes}[0]{entries} = 'x'; return; },
 	'an OID that is none' => sub { $_[0]{tables}[0]{oid} = -1; return; },
 	'the same table twice' => sub { push @{ $_[0]{tables} }, $_[0]{tables}[0]; return; },
 	'statements that are none' => sub { $_[0]{statements} = { entries => [ { queryid => 'x' } ] }; return; });
@@ -149,6 +152,11 @@ like(import_with(sub {
 		}
 		$_[0]{statements}{texts} = [ { queryid => 1, toplevel => \1, query => 'DROP TABLE canary; SELECT 1' } ];
 		$_[0]{server}{settings}{shared_buffers} = { value => '1; DROP TABLE canary', unit => '8kB' };
+		$_[0]{server}{wal} = { bytes => 'Infinity', fpi => -1 };
+		$_[0]{indexes}[0]{$_} = 'DROP TABLE canary' foreach qw(key);
+		$_[0]{indexes}[0]{$_} = 'NaN' foreach qw(entries width);
+		$_[0]{tables}[0]{triggers} = [ { name => 'x"; DROP TABLE canary', changes => [ 'a"; DROP TABLE canary', undef ] } ];
+		@{ $_[0]{tables}[0] }{qw(owner still width)} = ("x\nDROP TABLE canary;", ['DROP TABLE canary'], 1e308);
 		$_[0]{server}{denied} = [ { what => "a\nDROP TABLE canary;", grant => "b\n; DROP TABLE canary;" } ];
 		$_[0]{shapes} = { "'; DROP TABLE canary; --" => "'; DROP TABLE canary; --", 7 => 'x' x 1000,
 			8 => "'; DROP TABLE canary; --" };
@@ -168,10 +176,18 @@ is(value(q(SELECT concat_ws('|', o.said->'settings'->'shared_buffers', o.said->'
 is(value(q(SELECT string_agg(kind || ' ' || holder, ', ') FROM ff_internal.horizon_holders())), 'transaction pid?1',
 	'a holder is one of five kinds');
 unlike(value(q(SELECT * FROM ff_script())), qr/^\s*DROP/m, 'nor does a script execute it');
+value("SELECT count(*) FROM $_") foreach qw(ff_advise() ff_advise_indexes() ff_blockers() ff_settings() ff_report()
+	ff_export() ff_metrics);
+pass('nothing that is asked of such a mirror fails');
 
 # ---------------------------------------------------------------------------
 # Answers that are too large, and endless ones (see the fleet's test, too)
 # ---------------------------------------------------------------------------
+there('GRANT USAGE ON SCHEMA ext TO monitor; SELECT ext.pg_stat_statements_reset()');
+there("UPDATE orders SET status = $_ /* " . 'x' x 1000000 . ' */ WHERE id = 1' . ' AND id > 0' x $_) foreach 1 .. 12;
+is(value(q(SELECT count(*) || ' ' || (sum(octet_length(t->>'query')) BETWEEN 4000000 AND 8388608)
+	FROM jsonb_array_elements(ff_hub.ask('source', ff_hub.observation())::jsonb->'statements'->'texts') t
+	WHERE t->>'query' ~ 'xxx')), '8 true', 'of 12 MB of texts, 8 MB are sent');
 like(error(q(SELECT length(ff_hub.ask('source', 'SELECT pg_catalog.repeat(''x'', 70000000)')))),
 	qr/^ERROR:  its answer is larger than 64 MB/, 'an answer of 70 MB is refused');
 like(error(q(SELECT ff_hub.ask('source', 'SELECT 1/0'))), qr/^ERROR:  division by zero/,

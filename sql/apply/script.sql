@@ -253,8 +253,8 @@ BEGIN
     RETURN jsonb_build_object(
         'generator', (SELECT e.extname || ' ' || e.extversion
                         FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'),
-        'database', here.database, 'host', here.observed->>'host', 'client_encoding', pg_client_encoding(),
-        'undo', undo,
+        'database', here.database, 'host', here.observed->>'host', 'port', here.observed->>'port',
+        'client_encoding', pg_client_encoding(), 'undo', undo,
         'server', format('cluster %s (%s), PostgreSQL %s', here.system_identifier, concat_ws(', ',
                       nullif(ff_internal.server_setting('cluster_name'), ''), here.observed->>'host',
                       'port ' || ff_internal.server_setting('port')), ff_internal.server_setting('server_version')),
@@ -315,7 +315,8 @@ AS $$
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
                 THEN format('run it:    psql -X %s-d %s -f FILE, as a superuser or a member of %s; -v undo=on takes '
-                            'everything back', '-h ' || ff_internal.shell_quoted(p->>'host') || ' ', target,
+                            'everything back', concat('-h ' || ff_internal.shell_quoted(p->>'host') || ' ',
+                                                      '-p ' || (p->>'port') || ' '), target,
                             p->>'run_as') END,
            CASE WHEN t.provisional > 0
                 THEN 'also:      -v provisional=on runs what is provisional, too: watched for less than a day' END,

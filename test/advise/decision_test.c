@@ -299,11 +299,12 @@ test_confidence(void)
 	DnDecision	d = decided(full_pages());
 
 	ok(d.confidence == 0.8 && d.of_model == 0.8 && d.of_updates == 1 && d.of_time == 1 && d.of_counters == 1 &&
-	   d.of_columns == 1 && d.of_earlier == 1 && d.needed_updates == 2000, "all factors but the model's are 1");
+	   d.of_columns == 1 && d.of_pages == 1 && d.of_earlier == 1 && d.needed_updates == 2000, "all factors but the model's are 1");
 	ok(decided(WITH(full_pages, f.since_updated = 500)).of_updates == 0.25, "a quarter of the updates needed");
 	ok(fabs(decided(WITH(full_pages, f.window_s = DAY / 4)).of_time - 0.75) < 1e-9, "a quarter of a day");
 	ok(fabs(decided(WITH(full_pages, f.cycles = 0.75)).of_time - 0.75) < 1e-9, "a quarter of three cycles");
 	ok(decided(WITH(full_pages, f.counts_lost = 1)).of_counters == 0.5, "counters were off");
+	ok(decided(WITH(full_pages, f.mirrored = 1)).confidence == 0.4, "a mirror reads no pages: half as sure");
 	ok(decided(WITH(full_pages, f.recent_updated = 40, f.recent_hot_updated = 20, f.indexes = 2)).of_columns == 0.5,
 	   "unknown whether an indexed column changes");
 	ok(decided(WITH(full_pages, f.recent_updated = 40, f.recent_hot_updated = 20, f.indexes = 2,

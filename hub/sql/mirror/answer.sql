@@ -60,10 +60,12 @@ BEGIN
         PERFORM ff_internal.refuse('22023', 'what the source says about its server cannot be true');
     END IF;
     s.database := ff_internal.plain(s.database);
-    SELECT to_jsonb(s) || jsonb_build_object(
-               'wal', (SELECT to_jsonb(w) FROM jsonb_to_record(nullif(said->'wal', 'null'))
-                                               w(bytes numeric, fpi bigint, reset timestamptz)
-                        WHERE w.bytes BETWEEN 0 AND 1e30 AND w.fpi >= 0),
+    SELECT to_jsonb(s)
+           || coalesce((SELECT jsonb_build_object('wal', w)
+                          FROM jsonb_to_record(nullif(said->'wal', 'null')) w(bytes numeric, fpi bigint,
+                                                                              reset timestamptz)
+                         WHERE w.bytes BETWEEN 0 AND 1e30 AND w.fpi >= 0), '{}')
+           || jsonb_build_object(
                'settings', ff_hub.settings_said(said->'settings'),
                'denied', (SELECT coalesce(jsonb_agg(jsonb_build_object('what', left(ff_internal.plain(d.what), 200),
                                      'grant', left(ff_internal.plain(d."grant"), 200))), '[]')
@@ -93,11 +95,12 @@ CREATE FUNCTION ff_hub.store_tables(said jsonb) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
     INSERT INTO ff_internal.observed AS o (kind, id, said)
-    SELECT 'index', m.relid, jsonb_build_object('oid', concat_ws(' ', m.table_oid, n.key), 'scans',
-               greatest(n.scans, 0), 'relfilenode', n.relfilenode, 'bytes', b.bytes, 'definition',
-               ff_internal.plain(left(m.shape->>'definition', 20000)),
+    SELECT 'index', m.relid, jsonb_build_object(
+               'oid', concat_ws(' ', m.table_oid, substring(n.key FROM '^[0-9 ]{0,200}$')),
+               'scans', greatest(n.scans, 0), 'relfilenode', n.relfilenode, 'bytes', b.bytes,
+               'definition', ff_internal.plain(left(m.shape->>'definition', 20000)),
                'pages', ff_hub.index_pages(b.bytes, nullif(greatest(n.entries, 0), 0), n.width, n.valid))
-      FROM jsonb_to_recordset(said->'indexes') n(oid oid, scans bigint, key int2vector, relfilenode oid, bytes bigint,
+      FROM jsonb_to_recordset(said->'indexes') n(oid oid, scans bigint, key text, relfilenode oid, bytes bigint,
                                                  entries float8, width float8, valid boolean)
       JOIN ff_hub.mirrored m ON m.source_oid = n.oid AND m.table_oid IS NOT NULL
       LEFT JOIN ff_internal.observed l ON l.kind = 'index' AND l.id = m.relid
@@ -164,7 +167,7 @@ RETURN (SELECT coalesce(jsonb_object_agg(d.key, d.value), '{}')
            AND d.key::bigint <> ALL (coalesce(failed, '{}')));
 
 -- Stores an observation: makes this database like the source and replaces what the source said. address: where it was
--- read, host and port; NULL: from a file. A source that may not tell its system identifier gets one made of these.
+-- read, host:port; NULL: from a file. A source that may not tell its system identifier gets one made of these.
 CREATE FUNCTION ff_hub.take(said jsonb, address text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -177,7 +180,8 @@ BEGIN
     PERFORM ff_hub.check_observation(said);
     here := ff_hub.server_said(said->'server');
     SELECT * INTO STRICT m FROM ff_hub.mirror;
-    here := here || jsonb_build_object('server', m.server, 'host', address,
+    here := here || jsonb_build_object('server', m.server,
+        'host', nullif(regexp_replace(address, ':[0-9,]*$', ''), ''), 'port', substring(address FROM ':([0-9,]+)$'),
         'system_identifier', coalesce(here->>'system_identifier',
             hashtextextended(address, (here->>'database_oid')::bigint)::text),
         'read_at', CASE WHEN m.server IS NULL THEN here->'read_at' ELSE to_jsonb(clock_timestamp()) END);

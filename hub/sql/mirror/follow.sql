@@ -44,7 +44,8 @@ BEGIN
 END
 $$;
 
--- After the source became another database (a restore, another host), finds tables and indexes by their names.
+-- After the source became another database (a restore, another host), finds tables by their names; indexes are made
+-- again.
 CREATE FUNCTION ff_hub.renumber(said jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -60,14 +61,7 @@ BEGIN
         ON n.shape->>'schema' = o.shape->>'schema' AND n.shape->>'name' = o.shape->>'name'
      WHERE o.table_oid IS NULL AND n.shape->'kind' = o.shape->'kind'
     ON CONFLICT DO NOTHING;
-    INSERT INTO ff_hub.mirrored
-    SELECT n.oid, o.relid, n."table", o.shape
-      FROM unnest(old) o
-      JOIN unnest(old) t ON t.source_oid = o.table_oid
-      JOIN ff_hub.mirrored m ON m.relid = t.relid
-      JOIN jsonb_to_recordset(said->'indexes') n(oid oid, "table" oid, shape jsonb)
-        ON n."table" = m.source_oid AND n.shape->>'name' = o.shape->>'name'
-    ON CONFLICT DO NOTHING;
+    PERFORM ff_hub.drop_mirrored_index(o.relid) FROM unnest(old) o WHERE o.table_oid IS NOT NULL;
     PERFORM ff_hub.drop_mirrored(ARRAY(
         SELECT o.relid FROM unnest(old) o
          WHERE o.table_oid IS NULL AND o.relid NOT IN (SELECT m.relid FROM ff_hub.mirrored m)));
@@ -109,36 +103,31 @@ AS $$
     HAVING count(*) > 0
 $$;
 
--- Drops an index that the source does not have any more, or has differently.
-CREATE FUNCTION ff_hub.drop_mirrored_index(m ff_hub.mirrored) RETURNS void
-LANGUAGE plpgsql VOLATILE
-AS $$
-BEGIN
-    IF ff_hub.attempt(coalesce(
-           (SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', c.conrelid::regclass, c.conname)
-              FROM pg_constraint c WHERE c.conindid = m.relid AND c.contype IN ('p', 'u')),
-           (SELECT format('DROP INDEX %s', c.oid::regclass) FROM pg_class c WHERE c.oid = m.relid),
-           'SELECT')) IS NULL THEN
-        DELETE FROM ff_hub.mirrored o WHERE o.source_oid = m.source_oid;
-    END IF;
-END
-$$;
-
--- Drops the indexes that these tables do not have any more on the source.
+-- Drops indexes that these tables do not have any more on the source, or have differently or under another name.
 CREATE FUNCTION ff_hub.drop_indexes(said jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
+LANGUAGE sql VOLATILE
 AS $$
-BEGIN
-    PERFORM ff_hub.drop_mirrored_index(m)
-       FROM ff_hub.mirrored m
-      WHERE m.table_oid IN (SELECT n.oid FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
-                             WHERE n.shape IS NOT NULL)
-        AND m.source_oid NOT IN (SELECT n.oid FROM jsonb_to_recordset(said->'indexes') n(oid oid));
-END
+    SELECT ff_hub.drop_mirrored_index(m.relid)
+      FROM ff_hub.mirrored m
+     WHERE m.table_oid IN (SELECT n.oid FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+                            WHERE n.shape IS NOT NULL)
+       AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'indexes') n(oid oid, "table" oid, shape jsonb)
+                        WHERE n.oid = m.source_oid AND n."table" = m.table_oid
+                          AND n.shape - '{definition,options}'::text[] = m.shape - '{definition,options}'::text[]);
+    SELECT ff_hub.forget_lost()
 $$;
 
--- Before tables are changed: takes apart families whose members change, and gives tables and indexes that are renamed
--- a spare name.
+-- Drops an index of a mirror's table, with its constraint.
+CREATE FUNCTION ff_hub.drop_mirrored_index(index oid) RETURNS text
+LANGUAGE sql VOLATILE
+RETURN (SELECT ff_hub.attempt(coalesce(format('ALTER TABLE %s DROP CONSTRAINT ', k.conrelid::regclass)
+                                       || quote_ident(k.conname), format('DROP INDEX %s', c.oid::regclass)))
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+          LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
+         WHERE c.oid = index AND ff_hub.is_mirrored(i.indrelid));
+
+-- Before tables are changed: takes apart families whose members change, and gives those that are renamed a spare name.
 CREATE FUNCTION ff_hub.move_aside(said jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -150,41 +139,36 @@ BEGIN
                JOIN pg_inherits i ON m.relid IN (i.inhrelid, i.inhparent)
               WHERE n.shape->'columns' <> m.shape->'columns'
                  OR n.shape->'parents' IS DISTINCT FROM m.shape->'parents') i;
-    PERFORM ff_hub.set_aside(m, CASE WHEN m.table_oid IS NULL THEN 'TABLE' ELSE 'INDEX' END)
-       FROM (SELECT n.oid, n.shape FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
-             UNION ALL
-             SELECT n.oid, n.shape FROM jsonb_to_recordset(said->'indexes') n(oid oid, shape jsonb)) n
-       JOIN ff_hub.mirrored m ON m.source_oid = n.oid
-      WHERE n.shape->>'name' <> m.shape->>'name' OR n.shape->>'schema' <> m.shape->>'schema';
+    UPDATE ff_hub.mirrored m SET shape = m.shape || jsonb_build_object('name', a.spare)
+      FROM (SELECT m.source_oid, s.spare,
+                   ff_hub.attempt(format('ALTER TABLE %s RENAME TO %I', m.relid::regclass, s.spare)) AS fault
+              FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+              JOIN ff_hub.mirrored m ON m.source_oid = n.oid
+             CROSS JOIN LATERAL (SELECT 'mirror renames ' || n.oid) s(spare)
+             WHERE n.shape->>'name' <> m.shape->>'name' OR n.shape->>'schema' <> m.shape->>'schema') a
+     WHERE m.source_oid = a.source_oid AND a.fault IS NULL;
 END
 $$;
 
--- Gives a table or index a spare name.
-CREATE FUNCTION ff_hub.set_aside(m ff_hub.mirrored, kind text) RETURNS void
-LANGUAGE plpgsql VOLATILE
-AS $$
-DECLARE
-    spare CONSTANT text := 'mirror renames ' || m.source_oid;
-BEGIN
-    IF ff_hub.attempt(format('ALTER %s %s RENAME TO %I', kind, m.relid::regclass, spare)) IS NULL THEN
-        UPDATE ff_hub.mirrored o SET shape = o.shape || jsonb_build_object('name', spare)
-         WHERE o.source_oid = m.source_oid;
-    END IF;
-END
-$$;
-
--- Sets the storage options of a table or index that had another shape. Returns NULL, or why not.
+-- Sets the storage options of a table or index that had another shape, one by one. Returns NULL, or why not.
 CREATE FUNCTION ff_hub.follow_options(id oid, was jsonb) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     faults text;
 BEGIN
-    SELECT string_agg(f.fault, '; ') INTO faults
+    SELECT string_agg(ff_hub.attempt(format('ALTER TABLE %s ', m.relid::regclass) || CASE
+               WHEN o.new IS NULL THEN format('RESET (%I)', o.old[1])
+               ELSE format('SET (%I = %L)', o.new[1], o.new[2]) END), '; ') INTO faults
       FROM ff_hub.mirrored m
-     CROSS JOIN LATERAL ff_hub.option_statements(m.relid, was, m.shape) o(statement)
-     CROSS JOIN LATERAL (SELECT ff_hub.attempt(o.statement) OFFSET 0) f(fault)
-     WHERE m.source_oid = id;
+     CROSS JOIN LATERAL (
+           SELECT o.option, n.option
+             FROM (SELECT regexp_match(t, '^([a-z_]+)=(.*)$')
+                     FROM jsonb_array_elements_text(was->'options') t) o(option)
+             FULL JOIN (SELECT regexp_match(t, '^([a-z_]+)=(.*)$')
+                          FROM jsonb_array_elements_text(m.shape->'options') t) n(option)
+               ON n.option[1] = o.option[1]) o(old, new)
+     WHERE m.source_oid = id AND o.old IS DISTINCT FROM o.new AND m.shape->>'kind' IS DISTINCT FROM 'p';
     -- tried again next time
     UPDATE ff_hub.mirrored m SET shape = m.shape - 'options' WHERE faults IS NOT NULL AND m.source_oid = id;
     RETURN faults;
@@ -236,7 +220,7 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
 END
 $$;
 
--- Changes a table's name, schema, columns and persistence. If a column's type changes, its indexes are made again.
+-- Changes a table's name, schema, columns and persistence.
 CREATE FUNCTION ff_hub.change_table(m ff_hub.mirrored, wanted jsonb, name text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -255,10 +239,6 @@ BEGIN
                                            wanted->>'name');
     END IF;
     IF wanted->'columns' <> m.shape->'columns' THEN
-        IF EXISTS (SELECT FROM ff_hub.columns_of(m.shape) o JOIN ff_hub.columns_of(wanted) n USING (number)
-                    WHERE n.type <> o.type) THEN
-            PERFORM ff_hub.drop_mirrored_index(i) FROM ff_hub.mirrored i WHERE i.table_oid = m.source_oid;
-        END IF;
         statements := statements || ff_hub.column_statements(name, m.shape, wanted);
     END IF;
     IF wanted->'unlogged' <> m.shape->'unlogged' AND wanted->>'kind' <> 'p' THEN
@@ -271,68 +251,47 @@ $$;
 
 -- Attaches the tables that are another's partition or child on the source, but not here. Returns the errors.
 CREATE FUNCTION ff_hub.attach_all(OUT source_oid oid, OUT fault text) RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE
+LANGUAGE sql VOLATILE
 AS $$
-DECLARE
-    one record;
-BEGIN
-    FOR one IN
-        SELECT c.source_oid, c.relid AS child, p.relid AS parent
-          FROM ff_hub.mirrored c
-         CROSS JOIN LATERAL jsonb_array_elements_text(c.shape->'parents') WITH ORDINALITY n(parent, place)
-          JOIN ff_hub.mirrored p ON p.source_oid = n.parent::oid
-         WHERE NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.relid AND i.inhparent = p.relid)
-         ORDER BY c.source_oid, n.place
-    LOOP
-        source_oid := one.source_oid;
-        fault := ff_hub.attempt(VARIADIC ff_hub.attach_statements(one.child, one.parent, one.source_oid));
-        IF fault IS NOT NULL THEN
-            RETURN NEXT;
-        END IF;
-    END LOOP;
-END
+    SELECT a.* FROM (
+        SELECT n.source_oid, ff_hub.attempt(VARIADIC ff_hub.attach_statements(n.child, n.parent, n.source_oid)) AS fault
+          FROM (SELECT c.source_oid, c.relid AS child, p.relid AS parent
+                  FROM ff_hub.mirrored c
+                 CROSS JOIN LATERAL jsonb_array_elements_text(c.shape->'parents') WITH ORDINALITY n(parent, place)
+                  JOIN ff_hub.mirrored p ON p.source_oid = n.parent::oid
+                 WHERE NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.relid AND i.inhparent = p.relid)
+                 ORDER BY c.source_oid, n.place) n) a
+     WHERE a.fault IS NOT NULL
 $$;
 
--- Makes one index, or gives it its new name or definition. Returns NULL, or why not.
+-- Makes one index, or gives it its new options and definition. Returns NULL, or why not.
 CREATE FUNCTION ff_hub.follow_index(id oid, of_table ff_hub.mirrored, wanted jsonb) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    m     ff_hub.mirrored;
-    fault text;
+    was   CONSTANT jsonb := (SELECT o.shape FROM ff_hub.mirrored o WHERE o.source_oid = id);
+    fault text := 'it has no column';
     way   text;
-    -- what it is, without what it is called
-    apart CONSTANT text[] := '{name,definition,options}';
 BEGIN
-    SELECT * INTO m FROM ff_hub.mirrored o WHERE o.source_oid = id;
-    IF m.table_oid = of_table.source_oid AND m.shape - apart = wanted - apart THEN
-        IF m.shape->>'name' <> wanted->>'name' THEN
-            fault := ff_hub.attempt(format('ALTER INDEX %s RENAME TO %I', m.relid::regclass, wanted->>'name'));
-        END IF;
-        UPDATE ff_hub.mirrored o SET shape = o.shape || wanted WHERE fault IS NULL AND o.source_oid = id;
-        RETURN coalesce(fault, ff_hub.follow_options(id, m.shape));
+    IF was IS NULL THEN
+        -- left by a restore
+        PERFORM ff_hub.drop_mirrored_index(i.indexrelid)
+           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+          WHERE i.indrelid = of_table.relid AND c.relname = wanted->>'name';
+        FOR way IN SELECT * FROM ff_hub.index_statements(of_table.relid::regclass::text, of_table.shape, wanted) LOOP
+            fault := ff_hub.attempt(way);
+            EXIT WHEN fault IS NULL OR fault ^@ '42P07';
+        END LOOP;
     END IF;
-    -- with that left by a restore
-    PERFORM ff_hub.drop_mirrored_index((id, c.oid, of_table.source_oid, wanted)::ff_hub.mirrored)
-       FROM pg_class c
-      WHERE c.oid = m.relid
-         OR c.relname = wanted->>'name'
-            AND c.oid IN (SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = of_table.relid)
-            AND c.oid NOT IN (SELECT o.relid FROM ff_hub.mirrored o);
-    FOR way IN SELECT * FROM ff_hub.index_statements(of_table.relid::regclass::text, of_table.shape, wanted) LOOP
-        fault := ff_hub.attempt(way);
-        EXIT WHEN fault IS NULL OR fault ^@ '42P07';
-    END LOOP;
-    IF way IS NULL THEN
-        RETURN 'it has no column';
-    ELSIF fault IS NULL THEN
-        INSERT INTO ff_hub.mirrored
-        SELECT id, c.oid, of_table.source_oid, wanted
-          FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-         WHERE i.indrelid = of_table.relid AND c.relname = wanted->>'name';
-        fault := ff_hub.follow_options(id, NULL);
+    IF was IS NULL AND fault IS NOT NULL THEN
+        RETURN fault;
     END IF;
-    RETURN fault;
+    INSERT INTO ff_hub.mirrored
+    SELECT id, c.oid, of_table.source_oid, wanted
+      FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+     WHERE i.indrelid = of_table.relid AND c.relname = wanted->>'name'
+    ON CONFLICT (source_oid) DO UPDATE SET shape = mirrored.shape - 'options' || wanted;
+    RETURN ff_hub.follow_options(id, was);
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     RETURN format('%s %s', SQLSTATE, SQLERRM);
 END
@@ -379,7 +338,8 @@ BEGIN
           FROM jsonb_to_recordset(said->'indexes') n(oid bigint, "table" bigint, shape jsonb)
           JOIN ff_hub.mirrored t ON t.source_oid = n."table"::oid AND t.shape->>'kind' <> 'p'
           LEFT JOIN ff_hub.mirrored m ON m.source_oid = n.oid::oid
-         WHERE n.shape IS NOT NULL AND (m.shape IS NULL OR NOT m.shape @> n.shape)
+         WHERE n.shape IS NOT NULL
+           AND (m.shape - 'definition' IS DISTINCT FROM n.shape - 'definition' OR NOT m.shape @> n.shape)
          ORDER BY n."table", n.oid
     LOOP
         locks_left := locks_left - 2;

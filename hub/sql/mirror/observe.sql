@@ -32,8 +32,8 @@ AS $$
 DECLARE
     server  CONSTANT name := (SELECT m.server FROM ff_hub.mirror m);
     address CONSTANT text := (
-        SELECT concat_ws(':', max(o.option_value) FILTER (WHERE o.option_name = 'host'),
-                         max(o.option_value) FILTER (WHERE o.option_name = 'port'))
+        SELECT format('%s:%s', max(o.option_value) FILTER (WHERE o.option_name = 'host'),
+                      max(o.option_value) FILTER (WHERE o.option_name = 'port'))
           FROM pg_foreign_server s CROSS JOIN LATERAL pg_options_to_table(s.srvoptions) o
          WHERE s.srvname = server);
     asked   jsonb;

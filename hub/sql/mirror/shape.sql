@@ -54,15 +54,14 @@ AS $$
       FROM ff_hub.columns_of(shape) c
 $$;
 
--- The statements that change a table's columns from one shape to another. Generated columns are dropped first and added
--- last; a column that gets another name gets a spare one before, as two may swap theirs.
+-- The statements that change a table's columns from one shape to another. One of another type is made again. Generated
+-- columns are dropped first and added last; one that gets another name gets a spare one before: two may swap theirs.
 CREATE FUNCTION ff_hub.column_statements(name text, was jsonb, shape jsonb) RETURNS text[]
 LANGUAGE sql STABLE
 AS $$
     WITH c AS (
-        SELECT number, o.name AS old, n.name AS new, o.type AS old_type, n.type AS new_type, n.definition,
-               o.from_columns IS NOT NULL AS generated,
-               n.number IS NULL OR o.from_columns IS NOT NULL OR n.from_columns IS NOT NULL AS again
+        SELECT number, o.name AS old, n.name AS new, n.definition, o.from_columns IS NOT NULL AS generated,
+               n.type IS DISTINCT FROM o.type OR o.from_columns IS NOT NULL OR n.from_columns IS NOT NULL AS again
           FROM ff_hub.columns_of(was) o FULL JOIN ff_hub.columns_of(shape) n USING (number)
     )
     SELECT coalesce(array_agg(format('ALTER TABLE %s ', name) || s.step ORDER BY s.place, s.number), '{}')
@@ -75,24 +74,8 @@ AS $$
             SELECT 4, c.number, format('RENAME COLUMN %I TO %I', 'mirror renames ' || c.number, c.new)
               FROM c WHERE NOT c.again AND c.old <> c.new
             UNION ALL
-            SELECT 5, c.number, format('ALTER COLUMN %I TYPE %s USING NULL::%s', c.new, c.new_type, c.new_type)
-              FROM c WHERE NOT c.again AND c.old_type <> c.new_type
-            UNION ALL
-            SELECT CASE WHEN c.definition ~ ' GENERATED ' THEN 7 ELSE 6 END, c.number, 'ADD COLUMN ' || c.definition
-              FROM c WHERE c.new IS NOT NULL AND (c.old IS NULL OR c.again)) s(place, number, step)
-$$;
-
--- Statements that set one storage option each of a table or index, and remove those that are gone.
-CREATE FUNCTION ff_hub.option_statements(relation oid, was jsonb, shape jsonb) RETURNS SETOF text
-LANGUAGE sql STABLE
-AS $$
-    SELECT CASE WHEN n.option IS NULL THEN format('ALTER TABLE %s RESET (%I)', relation::regclass, o.option[1])
-                ELSE format('ALTER TABLE %s SET (%I = %L)', relation::regclass, n.option[1], n.option[2]) END
-      FROM (SELECT regexp_match(t, '^([a-z_]+)=(.*)$') FROM jsonb_array_elements_text(was->'options') t) o(option)
-      FULL JOIN (SELECT regexp_match(t, '^([a-z_]+)=(.*)$')
-                   FROM jsonb_array_elements_text(shape->'options') t) n(option)
-        ON n.option[1] = o.option[1]
-     WHERE o.option IS DISTINCT FROM n.option AND shape->>'kind' IS DISTINCT FROM 'p'
+            SELECT CASE WHEN c.definition ~ ' GENERATED ' THEN 6 ELSE 5 END, c.number, 'ADD COLUMN ' || c.definition
+              FROM c WHERE c.new IS NOT NULL AND c.again) s(place, number, step)
 $$;
 
 -- Ways to make an index, the best first: the source's access method on the columns; a B-tree on them; a key that
