@@ -198,8 +198,7 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 	append_numbers(t, SHORT, (Number[]) {
 		{"start_rows", l->start_rows}, {"replayed_rows", plan->rows}, {"table_rows", plan->live},
 		{"lag", l->lag}, {"held", l->held}, {"held_share", l->held_share},
-		{"vacuum_share", l->vacuum_share}, {"vacuum_gap", l->vacuum_gap},
-		{"grow_updates", l->grow_updates}, {NULL}
+		{"vacuum_share", l->vacuum_share}, {"vacuum_gap", l->vacuum_gap}, {NULL}
 	});
 	append_lengths(t, "insert_len", l->insert_len);
 	append_lengths(t, "update_len", l->update_len);
