@@ -31,7 +31,6 @@ static const Prior
 	PR_SKEW = {0, 0.8, 1.3},		/* exponent of a skewed pick */
 	PR_SHARE = {0.4, 0.03, 0.6},	/* share of a second kind of unknown updates */
 	PR_LAG = {0.5, 0.5, 1000},		/* age of the oldest snapshot, transactions */
-	PR_GROW = {0.3, 2, 8},			/* updates until a row has grown */
 	PR_BETWEEN = {0.6, 1, 100},		/* rows that nobody touches, between the others */
 	PR_VACUUM = {0, 0.6, 1.7},		/* gap between vacuums: factor on the mean gap seen */
 	PR_INDEXED = {0.7, 0.05, 1},	/* share of updates that change an index */
@@ -89,7 +88,7 @@ enum
 };
 enum
 {
-	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_GROW, G_VACUUM, G_HELD, G_BETWEEN, G_END
+	G_SHARE = D_CLASS * TW_CLASSES, G_LAG, G_VACUUM, G_HELD, G_BETWEEN, G_END
 };
 
 static double
@@ -267,7 +266,6 @@ make_workload(const FitPlan *p, const Evidence *e, const double *u, TwinWorkload
 	}
 	memcpy(l->insert_len, p->insert_len, sizeof(l->insert_len));
 	memcpy(l->update_len, p->update_len, sizeof(l->update_len));
-	l->grow_updates = drawn(PR_GROW, u[G_GROW], 1);
 	make_snapshots(p, e, u, l);
 	/* a vacuum for dead rows of the whole table comes after as many in its live part */
 	l->vacuum_share = (fmin(bound(or_else(e->vacuum_scale, 0.2), 0, 100) * (p->live + p->cold) +

@@ -26,7 +26,7 @@
 
 /* Increase it with every change of the model's results: stored fits of another version are
  * not used. */
-#define MODEL_VERSION	10
+#define MODEL_VERSION	11
 
 /* Upper limit of sizes in the result, so that all are written exactly (chosen). */
 #define MOST_BYTES	1e16
@@ -198,8 +198,7 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 	append_numbers(t, SHORT, (Number[]) {
 		{"start_rows", l->start_rows}, {"replayed_rows", plan->rows}, {"table_rows", plan->live},
 		{"lag", l->lag}, {"held", l->held}, {"held_share", l->held_share},
-		{"vacuum_share", l->vacuum_share}, {"vacuum_gap", l->vacuum_gap},
-		{"grow_updates", l->grow_updates}, {NULL}
+		{"vacuum_share", l->vacuum_share}, {"vacuum_gap", l->vacuum_gap}, {NULL}
 	});
 	append_lengths(t, "insert_len", l->insert_len);
 	append_lengths(t, "update_len", l->update_len);

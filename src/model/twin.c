@@ -341,29 +341,13 @@ add_cold_rows(Twin *t, int64_t n)
 	}
 }
 
-/* The length of the next version of a row. */
-static inline int
-next_length(Twin *t, const TwinRow *r, int resizes)
-{
-	const TwinWorkload *l = &t->workload;
-	double		done;
-
-	if (!resizes)
-		return r->len;
-	done = (r->updates + 1) / l->grow_updates;
-	if (done >= 1.0)
-		return l->update_len[r->quantile];
-	return TW_MAXALIGN(l->insert_len[r->quantile] +
-					   done * (l->update_len[r->quantile] - l->insert_len[r->quantile]));
-}
-
 /* heap_update: HOT if the new version fits and no indexed column changes. */
 static void
 update_row(Twin *t, TwinRow *r, const TwinClass *c)
 {
 	TwinPage   *p = &t->page[r->page];
 	int			page = r->page;
-	int			len = next_length(t, r, c->resizes);
+	int			len = c->resizes ? t->workload.update_len[r->quantile] : r->len;
 	int			hot = 0;
 
 	visit(t, r->page);
@@ -789,7 +773,6 @@ clamp_workload(TwinWorkload *l)
 		l->insert_len[i] = TW_MAXALIGN(bound(l->insert_len[i], TW_MIN_LEN, TW_MAX_LEN));
 		l->update_len[i] = TW_MAXALIGN(bound(l->update_len[i], TW_MIN_LEN, TW_MAX_LEN));
 	}
-	l->grow_updates = bound(l->grow_updates, 1, 255);
 	l->lag = bound(l->lag, 0, 1e9);
 	l->held = bound(l->held, 0, 1e9);
 	l->held_share = bound(l->held_share, 0, 1);
@@ -961,6 +944,7 @@ look_at_page(const Twin *t, int page, int from, int to, TwinView *view)
 	view->updated_rows += updated;
 	view->rows += to - from;
 	view->pages++;
+	view->rows_per_page_max = fmax(view->rows_per_page_max, to - from + cold);
 }
 
 void

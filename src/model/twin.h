@@ -72,7 +72,6 @@ typedef struct TwinWorkload
 	/* quantiles of MAXALIGNed row lengths, ascending */
 	int16_t		insert_len[TW_QUANTILES];
 	int16_t		update_len[TW_QUANTILES];
-	double		grow_updates;	/* updates until a row has its updated length */
 	/* when dead versions are removed */
 	double		lag;			/* mean age of the oldest snapshot, transactions */
 	double		held;			/* transactions for which a snapshot is held, 0: none is */
@@ -191,7 +190,8 @@ typedef struct TwinView
 {
 	double		rows;			/* live, without forgotten ones */
 	double		cold;			/* that nobody touches */
-	double		pages;			/* with such rows */
+	double		pages;			/* with rows of either kind */
+	double		rows_per_page_max;
 	double		updated_rows;
 	double		group_old_page[EV_GROUP_BINS];
 	double		group_new_page[EV_GROUP_BINS];

@@ -25,7 +25,7 @@ typedef struct Field
 } Field;
 
 static const Field workload_field[] = {
-	LIFE(grow_updates), LIFE(lag), LIFE(held), LIFE(held_share), LIFE(vacuum_share),
+	LIFE(lag), LIFE(held), LIFE(held_share), LIFE(vacuum_share),
 	LIFE(vacuum_gap), LIFE(start_rows), {NULL, 0}
 };
 static const Field class_field[] = {
@@ -143,7 +143,7 @@ replay(const TwinWorkload *l, int was, double before, int ff, double settle, dou
 int
 main(int argc, char **argv)
 {
-	TwinWorkload	l = {.grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1, .start_rows = 5000};
+	TwinWorkload	l = {.vacuum_share = 0.2, .vacuum_gap = 1, .start_rows = 5000};
 	const char *ff = "0,100,90,80,70,60,50";
 	int			was = 100;
 	double		before = 5000,

@@ -78,7 +78,7 @@ def workload(m, asked, before=2, after=2):
     if growth:
         c = growth[0]
         more = c['growth_limit'] - m['table']['widths'][0][0]
-        words += [f'update_bytes={lengths(m, more)}', f"grow_updates={max(1, more / c['growth']):.3f}"]
+        words += [f'update_bytes={lengths(m, more)}']
     transactions = sum(c['weight'] for c in classes)
     if m['held']:
         words += [f"held={transactions * part / 4:.0f}", f"held_share={m['held']}"]

@@ -45,8 +45,8 @@ write_workload(const FitParticle *x)
 	const TwinWorkload *l = &x->workload;
 
 	printf("workload weight %.3f likelihood %.1f hot %.1f rows %.0f between %.1f lag %.1f held %.0f vacuum %.2f/%.2f "
-		   "grow %.1f\n", x->weight, x->log_likelihood, 100 * x->hot, l->start_rows, l->between, l->lag,
-		   l->held, l->vacuum_share, l->vacuum_gap, l->grow_updates);
+		   "\n", x->weight, x->log_likelihood, 100 * x->hot, l->start_rows, l->between, l->lag,
+		   l->held, l->vacuum_share, l->vacuum_gap);
 	for (int i = 0; i < l->nclasses; i++)
 	{
 		const TwinClass *c = &l->class[i];

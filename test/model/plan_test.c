@@ -329,6 +329,7 @@ test_course(void)
 	double		part;
 	int			right = 1;
 
+	e.updated_pct = 100;
 	e.nintervals = 6;
 	for (int i = 0; i < 6; i++)
 		e.interval[i] = (EvInterval) {600.0 * (i + 1), 0, 500, hot[i / 2] / 2, 0, 0, 0};
@@ -429,11 +430,36 @@ test_cold_rows(void)
 }
 
 static void
+test_rows_updated(void)
+{
+	Evidence	e = known(0.9, 0.1);
+
+	e.live_rows = 1e5;
+	e.interval[0].updated = 20000;
+	e.updated_pct = 1;
+	ok(near(planned(&e)->live, 1000, 1e-3) && near(plan.cold, 99000, 1e-3),
+	   "20 updates for each row ever updated: these are the live part");
+	e.updated_pct = 100 * 0.3 * (1 - exp(-20000 / 3e4));
+	ok(near(planned(&e)->live, 3e4, 1) && near(plan.scale, plan.rows / 3e4, 1e-9),
+	   "few updates: more rows of the live part were not updated yet");
+	e.updated_pct = 100 * (1 - exp(-20000 / 1e5));
+	ok(near(planned(&e)->live, 1e5, 1), "as many rows were updated as if any is");
+	e.updated_pct = 100;
+	ok(planned(&e)->live == 1e5 && plan.cold == 0, "all rows were once updated: nothing tells them apart");
+	e.updated_pct = NAN;
+	ok(planned(&e)->cold == 0, "unknown which rows were updated");
+	e.updated_pct = 1;
+	e.interval[0].inserted = 5000;
+	ok(near(planned(&e)->live, 5000, 1e-9), "rows inserted in the window are in the live part");
+}
+
+static void
 test_growth(void)
 {
 	Evidence	e = known(0.9, 0.1);
 	double		distance;
 
+	e.updated_pct = 100;
 	e.earlier_updated = 1e-9;
 	ok(planned(&e)->start_rows == plan.rows && plan.mean_live == 2000,
 	   "a table that does not grow begins with today's rows");
@@ -813,6 +839,7 @@ main(void)
 	test_density();
 	test_course();
 	test_cold_rows();
+	test_rows_updated();
 	test_growth();
 	test_kept();
 	test_steps();

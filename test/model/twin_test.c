@@ -88,32 +88,19 @@ static void
 test_growing(void)
 {
 	TwinWorkload	l = half_full();
-	static const int lengths[] = {136, 160, 184, 208, 208};
-	int			right = 1;
 
 	for (int i = 0; i < TW_QUANTILES; i++)
 		l.update_len[i] = 208;
-	l.grow_updates = 3;
 	l.class[0].resizes = 1;
 	ff_twin_start(&twin, &l, 30, 3);
-	for (int k = 0; k < 5; k++)
-	{
-		for (int64_t id = 0; id < 290; id++)
-			right &= row(id)->len == lengths[k] && row(id)->updates == k;
-		run_updates(290);
-	}
-	ok(right, "rows grow with each update up to their final length");
-	l.grow_updates = -3;
-	ff_twin_start(&twin, &l, 30, 3);
 	run_updates(290);
-	ok(row(0)->len == 208, "grow_updates below 1: rows grow at once");
+	ok(row(0)->len == 208 && row(289)->len == 208, "rows that grow have their final length after an update");
 	l.class[0].resizes = 0;
 	ff_twin_start(&twin, &l, 30, 3);
 	run_updates(290);
 	ok(row(0)->len == 136, "rows do not grow if updates do not resize");
 	/* rows that no longer fit on their page */
 	l.class[0].resizes = 1;
-	l.grow_updates = 1;
 	ff_twin_start(&twin, &l, 100, 3);
 	run_updates(290);
 	ok(twin.count.moved == 290 && twin.count.update_bytes == 290 * 208 && twin.count.hot == 0,
@@ -538,12 +525,12 @@ test_range(void)
 		l.class[0].rate = l.class[0].rows = l.class[0].distance = l.class[0].skew = l.class[0].stride =
 			l.class[0].indexed = far;
 		l.nclasses = most ? 100 : 1;
-		l.grow_updates = l.lag = l.held = l.held_share = l.vacuum_share = far;
+		l.lag = l.held = l.held_share = l.vacuum_share = far;
 		ff_twin_start(&twin, &l, (int) (far / 1e9), 3);
 		ok(twin.workload.nclasses == (most ? TW_CLASSES : 1) && c->rate == (most ? 1000 : 1e-6) &&
 		   c->rows == (most ? TW_ROWS / 2 : 1) && c->distance == (most ? TW_ROWS : 1) &&
 		   c->skew == 2 * most && c->stride == (most ? TW_ROWS : 0) && c->indexed == most &&
-		   twin.workload.start_rows == (most ? TW_ROWS : 0) && twin.workload.grow_updates == (most ? 255 : 1) &&
+		   twin.workload.start_rows == (most ? TW_ROWS : 0) &&
 		   twin.workload.lag == most * 1e9 && twin.workload.held == most * 1e9 && twin.workload.held_share == most &&
 		   twin.workload.vacuum_share == most * 1e9 && twin.workload.insert_len[0] == TW_MAXALIGN(most ? TW_MAX_LEN : TW_MIN_LEN) &&
 		   twin.workload.update_len[0] == twin.workload.insert_len[0] &&

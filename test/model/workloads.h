@@ -37,7 +37,7 @@ near(double a, double b, double by)
 static inline TwinWorkload
 workload_of(int len, double rows)
 {
-	TwinWorkload	l = {.nclasses = 1, .grow_updates = 1, .vacuum_share = 0.2, .vacuum_gap = 1,
+	TwinWorkload	l = {.nclasses = 1, .vacuum_share = 0.2, .vacuum_gap = 1,
 	   .start_rows = rows};
 
 	for (int i = 0; i < TW_QUANTILES; i++)
