@@ -30,7 +30,7 @@ SELECT name, to_jsonb(v) - 'name' - 'updated' - 'hot' - 'inserted' - 'bytes' - '
     ('at_70',    70, 50000, 50000, 0, 128, 0, 90, 20000, 480, 2, NULL, NULL)
 ) v (name, fillfactor, updated, hot, inserted, bytes, group_bin, updated_pct, live_rows, blocks, indexes,
     seen_same_page, seen_moved);
-CREATE TEMP TABLE answered AS
+CREATE TEMP VIEW answered AS
 SELECT s.name, m.c, t.* FROM seen s CROSS JOIN LATERAL model_of(s.facts) m CROSS JOIN LATERAL unnest(m.steps) t;
 SELECT name, count(*) > 10 AS steps, min(fillfactor) >= 10 AND max(fillfactor) = 100 AS within,
     count(DISTINCT rows_per_page) = count(*) AS edges_only,
