@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034  # variables for who sources it
 # A private server tree with the extension, and a throwaway cluster.  Source it
 # after common.sh.  Everything is in $WORK:
 #   tree/    copy of the server of $BASE; PG_CONFIG and BIN are in there
@@ -29,7 +30,8 @@ copy_tree()
 	BIN=$("$PG_CONFIG" --bindir)
 	VERSION=$("$PG_CONFIG" --version | sed 's/^PostgreSQL //; s/ .*//')
 	# The programs of a wheel need this to find their libraries.
-	export LD_LIBRARY_PATH=$("$PG_CONFIG" --libdir)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+	LD_LIBRARY_PATH=$("$PG_CONFIG" --libdir)${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+	export LD_LIBRARY_PATH
 	unset PGHOST PGPORT PGUSER PGDATABASE PGDATA PGOPTIONS PGSERVICE
 	unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
 }

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034  # variables for who sources it
 # Shared by the scripts in test/: paths, messages, the server's user, needed
 # packages.  To be sourced; needs bash with set -euo pipefail.
 

