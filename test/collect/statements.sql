@@ -218,7 +218,7 @@ INSERT INTO twice VALUES (1);
 UPDATE v SET n = 7 WHERE id = 3;
 INSERT INTO parted SELECT i, 0 FROM generate_series(1, 50) i;
 UPDATE parted SET v = v + 1;
-INSERT INTO once VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET n = 5;
+INSERT INTO once VALUES (1, 1) ON CONFLICT ON CONSTRAINT once_pkey DO UPDATE SET id = EXCLUDED.id, n = 5;
 WITH d AS (DELETE FROM once WHERE id = 100 RETURNING n) UPDATE part1 SET v = 3 WHERE k = 1;
 RESET search_path;
 SELECT counters() AS c \gset
