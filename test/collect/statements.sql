@@ -21,7 +21,8 @@ CREATE TABLE a.part1 PARTITION OF a.parted FOR VALUES FROM (0) TO (100);
 CREATE TEMP TABLE passing (id int);
 CREATE TABLE a.hid (id int);
 CREATE TEMP TABLE hid (id int);
-SELECT is((ff_internal.resolve(NULL, 'once', NULL)).relid, 'a.once'::regclass::oid, 'resolve: the only table of a name');
+SELECT is((ff_internal.resolve(NULL, 'once', NULL)).relid, 'a.once'::regclass::oid,
+	'resolve: the only table of a name');
 SELECT is((ff_internal.resolve('b', 'twice', NULL)).relid, 'b.twice'::regclass::oid, 'resolve: a name with a schema');
 SELECT is((ff_internal.resolve(NULL, 'twice', NULL)).reason, 'several tables of that name: a.twice, b.twice',
 	'resolve: several tables of a name are listed');

@@ -37,7 +37,8 @@ SELECT pg_temp.show(
 SELECT pg_temp.show(
     'UPDATE t SET id = u.id, a = u.b, n = $1, k = $2, m = u.m FROM u WHERE t.id = u.id AND (u.b = a AND t.n = $1) AND '
     '(t.k = $2 OR m = u.m) AND m > u.m');
-SELECT pg_temp.show('MERGE INTO t USING u ON t.id = u.id WHEN MATCHED AND t.a = u.a THEN UPDATE SET id = u.id, a = u.a, b = u.b');
+SELECT pg_temp.show(
+    'MERGE INTO t USING u ON t.id = u.id WHEN MATCHED AND t.a = u.a THEN UPDATE SET id = u.id, a = u.a, b = u.b');
 
 -- columns set to a given value, which may be what they are, and those set to a computed one
 SELECT columns, computed, conflict_key FROM ff_internal.parse_statement(
@@ -46,8 +47,8 @@ SELECT columns, computed, conflict_key FROM ff_internal.parse_statement(
 SELECT columns, computed, conflict_key FROM ff_internal.parse_statement(
     'INSERT INTO t VALUES ($1) ON CONFLICT ON CONSTRAINT t_key DO UPDATE SET id = EXCLUDED.id, a = $2, b = EXCLUDED.c');
 SELECT columns, computed, conflict_key FROM ff_internal.parse_statement(
-    'MERGE INTO t USING u ON t.id = u.id WHEN MATCHED AND u.x THEN UPDATE SET a = $1, b = $2 WHEN MATCHED THEN UPDATE SET '
-    'b = t.b + $3');
+    'MERGE INTO t USING u ON t.id = u.id WHEN MATCHED AND u.x THEN UPDATE SET a = $1, b = $2 WHEN MATCHED THEN UPDATE '
+    'SET b = t.b + $3');
 
 -- ON CONFLICT
 SELECT pg_temp.show(
