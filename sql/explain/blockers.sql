@@ -24,12 +24,6 @@ RETURN coalesce(
         AND (i.indkey::int2[])[0:least(cardinality(c.conkey), i.indnkeyatts) - 1] <@ c.conkey
       ORDER BY c.conname LIMIT 1));
 
--- Scans of an index since the last reset; in a mirror those of the source's.
-CREATE FUNCTION ff_internal.index_scans(index oid) RETURNS bigint
-LANGUAGE sql STABLE
-RETURN coalesce((SELECT (o.said->>'scans')::bigint FROM ff_internal.observed o WHERE o.kind = 'index' AND o.id = index),
-                pg_stat_get_numscans(index));
-
 -- Time since which an index's counter has every scan; NULL: unknown, or no collection has seen the index yet.
 CREATE FUNCTION ff_internal.scans_counted_since(index oid) RETURNS timestamptz
 LANGUAGE sql STABLE
@@ -87,7 +81,9 @@ BEGIN ATOMIC
          CROSS JOIN LATERAL (SELECT CASE WHEN x.indexrelid IS NULL AND u.besides IS NULL THEN 0 END) z(nothing)
          CROSS JOIN LATERAL ff_internal.scans_counted_since(i.indexrelid) f(since)
          CROSS JOIN LATERAL ff_internal.index_needed(i.indexrelid) n(needed)
-         CROSS JOIN LATERAL ff_internal.index_scans(i.indexrelid) s(scans)
+         CROSS JOIN LATERAL (SELECT coalesce((SELECT (q.said->>'scans')::bigint FROM ff_internal.observed q
+                                               WHERE q.kind = 'index' AND q.id = i.indexrelid),
+                                             pg_stat_get_numscans(i.indexrelid))) s(scans)
          CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
          WHERE i.indrelid = e.relation AND e.not_examined IS NULL
            AND (x.indexrelid IS NOT NULL
