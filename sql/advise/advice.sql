@@ -277,7 +277,7 @@ COMMENT ON FUNCTION @extschema@.ff_advise(regclass) IS
 'stored; for one table, it is computed again if there is newer evidence. ff_advice is the overview.
 action: lower, raise, keep (also if ff_dismiss() declined a change), wait (more data is needed). cause: page_full, '
 'batch_update, row_growth (updates leave full pages: fillfactor helps); indexed_column, old_snapshot, settled, '
-'settling, few_updates, read_mostly, too_wide (it does not help); no_data (unknown so far); not_examined (partitioned, '
+'settling, few_updates, read_mostly, too_wide (it rarely helps); no_data (unknown so far); not_examined (partitioned, '
 'foreign, temporary, excluded, or not heap).
 fillfactor, recommended_fillfactor: percent, now and advised (equal if nothing should change). confidence: 0 to 1, '
 'a product, which the last line of reason shows: "0.35 = enough seen 1.0 x long enough 0.52 x model 0.67; 0.2 needed". '

@@ -142,15 +142,6 @@ RETURN (SELECT coalesce(array_agg(c.oid) FILTER (WHERE c.fits), '{}')
                   FROM pg_class t WHERE t.relname = relation_name AND t.relkind IN ('r', 'p')) c
         HAVING bool_or(c.hides) IS NOT TRUE);
 
--- The rows that a table and its partitions had inserted, updated or deleted since a time; NULL: all.
-CREATE FUNCTION ff_internal.rows_written(relation oid, command text, since timestamptz) RETURNS double precision
-LANGUAGE sql STABLE
-RETURN (SELECT sum(CASE command WHEN 'UPDATE' THEN i.updated WHEN 'DELETE' THEN i.deleted ELSE i.inserted END)
-          FROM ff_internal.relation r
-          JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
-         WHERE r.closed_at IS NULL AND (since IS NULL OR i.ended_at > since)
-           AND r.relid IN (SELECT relation UNION ALL SELECT p.relid FROM pg_partition_tree(relation) p));
-
 -- The targets of statements that write a table, under its name or that of a partitioned table above it. part: of what a
 -- statement did, that of the table so named; statements that count for several are divided by the rows that each had
 -- written since a time, NULL: ever.
@@ -168,7 +159,15 @@ BEGIN ATOMIC
      CROSS JOIN LATERAL (
            SELECT CASE WHEN c.oid = ANY (s.tables) AND cardinality(s.tables) > 1
                        THEN (SELECT sum(w.rows) FILTER (WHERE o.oid = c.oid) / nullif(sum(w.rows), 0)
-                               FROM unnest(s.tables) o(oid), ff_internal.rows_written(o.oid, t.command, since) w(rows))
+                               FROM unnest(s.tables) o(oid)
+                              CROSS JOIN LATERAL (SELECT o.oid UNION
+                                                  SELECT q.relid FROM pg_partition_tree(o.oid) q) m(oid)
+                               JOIN ff_internal.relation r ON r.relid = m.oid AND r.closed_at IS NULL
+                               JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+                              CROSS JOIN LATERAL (
+                                    SELECT CASE t.command WHEN 'UPDATE' THEN i.updated WHEN 'DELETE' THEN i.deleted
+                                                ELSE i.inserted END::double precision) w(rows)
+                              WHERE since IS NULL OR i.ended_at > since)
                        WHEN t.relid = c.oid OR c.oid = ANY (s.tables) THEN 1 END) p(part)
      WHERE p.part > 0;
 END;

@@ -24,12 +24,6 @@ RETURN coalesce(
         AND (i.indkey::int2[])[0:least(cardinality(c.conkey), i.indnkeyatts) - 1] <@ c.conkey
       ORDER BY c.conname LIMIT 1));
 
--- Scans of an index since the last reset; in a mirror those of the source's.
-CREATE FUNCTION ff_internal.index_scans(index oid) RETURNS bigint
-LANGUAGE sql STABLE
-RETURN coalesce((SELECT (o.said->>'scans')::bigint FROM ff_internal.observed o WHERE o.kind = 'index' AND o.id = index),
-                pg_stat_get_numscans(index));
-
 -- Time since which an index's counter has every scan; NULL: unknown, or no collection has seen the index yet.
 CREATE FUNCTION ff_internal.scans_counted_since(index oid) RETURNS timestamptz
 LANGUAGE sql STABLE
@@ -69,7 +63,7 @@ BEGIN ATOMIC
     WITH known AS (
         SELECT i.indexrelid, x.summarizing, x.seen, x.statements, x.columns, coalesce(x.usage, 'unused') AS usage,
                coalesce(x.share, z.nothing) AS share, coalesce(x.alone, z.nothing) AS alone, x.ids, x.parts, x.still,
-               s.scans, f.since, n.needed, w.watched, r.rate, u.besides,
+               s.scans, f.since, n.needed, r.rate, u.besides,
                -- of what was kept from HOT, what statements explain
                e.kept_share * r.rate * o.part AS kept, e.kept_with_room * r.rate * o.part AS with_room,
                x.indexrelid IS NOT NULL AND NOT x.summarizing AND x.still IS NOT TRUE AS blocks,
@@ -82,12 +76,14 @@ BEGIN ATOMIC
           LEFT JOIN ff_internal.blocking_indexes(CASE WHEN e.kept_share >= 0.01 THEN e.relation END) x
                  ON x.indexrelid = i.indexrelid
          CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
-         -- NULL counts as 1
-         CROSS JOIN LATERAL (SELECT least(1, CASE WHEN x.seen THEN e.indexed_share / nullif(e.kept_share, 0) END)) o(part)
+         CROSS JOIN LATERAL (SELECT least(1, CASE WHEN x.seen   -- NULL counts as 1
+                                                  THEN e.indexed_share / nullif(e.kept_share, 0) END)) o(part)
          CROSS JOIN LATERAL (SELECT CASE WHEN x.indexrelid IS NULL AND u.besides IS NULL THEN 0 END) z(nothing)
          CROSS JOIN LATERAL ff_internal.scans_counted_since(i.indexrelid) f(since)
          CROSS JOIN LATERAL ff_internal.index_needed(i.indexrelid) n(needed)
-         CROSS JOIN LATERAL ff_internal.index_scans(i.indexrelid) s(scans)
+         CROSS JOIN LATERAL (SELECT coalesce((SELECT (q.said->>'scans')::bigint FROM ff_internal.observed q
+                                               WHERE q.kind = 'index' AND q.id = i.indexrelid),
+                                             pg_stat_get_numscans(i.indexrelid))) s(scans)
          CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
          WHERE i.indrelid = e.relation AND e.not_examined IS NULL
            AND (x.indexrelid IS NOT NULL
@@ -103,13 +99,12 @@ BEGIN ATOMIC
         SELECT max(p.place) AS place, max(q.part) AS part
           FROM placed p CROSS JOIN LATERAL unnest(p.ids, p.parts) q(id, part) WHERE p.blocks GROUP BY q.id
     )
-    SELECT e.relation, p.indexrelid, p.summarizing, p.seen, p.statements, p.columns, p.usage, p.rate, p.kept * p.share,
-           p.kept * p.alone, w.won,
+    SELECT e.relation, p.indexrelid, p.summarizing, p.seen, p.statements, p.columns, p.usage,
+           p.kept * p.share, p.kept * p.alone, w.won,
            -- an update that becomes HOT saves an entry in every index, any other non-HOT update the one in this index
            CASE WHEN NOT p.summarizing THEN w.won * e.indexes + greatest(0, (1 - e.hot_share) * p.rate - w.won)
                 WHEN p.usage = 'unused' THEN (1 - e.hot_share) * p.rate ELSE 0 END,
-           p.scans, p.since, p.needed, p.watched, e.newpage_share IS NOT NULL, e.kept_with_room < 0.99 * e.kept_share,
-           p.still, p.free, p.place,
+           p.scans, p.since, p.needed, p.still, p.free, p.place,
            CASE WHEN NOT p.seen THEN w.won
                 WHEN p.blocks
                 THEN p.with_room * coalesce((SELECT sum(l.part) FROM last l WHERE l.place <= p.place), 0) END,
@@ -146,7 +141,7 @@ RETURN (SELECT CASE WHEN bool_or(k.n = 1 AND a.attname::text <> ALL (set_columns
          WHERE i.indexrelid = index AND k.n <= i.indnkeyatts AND i.indexprs IS NULL AND NOT i.indisunique);
 
 -- Says why an index is listed.
-CREATE FUNCTION ff_internal.blocker_reason(b ff_internal.blocker) RETURNS text
+CREATE FUNCTION ff_internal.blocker_reason(b ff_internal.blocker, e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 AS $$
     SELECT concat(CASE
@@ -160,10 +155,11 @@ AS $$
            THEN format('%s is set to a given value, and all rows had one when they were last analyzed: while that is '
                        'so, it keeps no update from being HOT, another index does', n.columns)
            WHEN b.kept_by IS NULL
-           THEN 'updates were not HOT' || CASE WHEN b.room_known THEN ' although they stayed in their page' ELSE '' END
+           THEN 'updates were not HOT'
+                || CASE WHEN e.newpage_share IS NULL THEN '' ELSE ' although they stayed in their page' END
                 || '; which index it was is not known without the statements that set its columns'
            ELSE concat(format('about %s of the updates (%s) could not be HOT, because ',
-                              ff_internal.percent(100 * b.kept_by / b.rate), ff_internal.rate_words(b.kept_by)),
+                              ff_internal.percent(100 * b.kept_by / r.rate), ff_internal.rate_words(b.kept_by)),
                        CASE WHEN b.seen THEN 'they set ' || n.columns
                             ELSE 'this index alone can be in their way: no statement seen sets its columns' END) END,
            (SELECT format(' (%s by %s)', string_agg(DISTINCT quote_ident(c.name), ', '),
@@ -172,16 +168,18 @@ AS $$
              CROSS JOIN LATERAL unnest(t.changes) c(name) WHERE c.name = ANY (b.columns) HAVING count(*) > 0),
            '; ' || b.besides,
            CASE WHEN b.still IS NULL AND b.seen AND NOT b.summarizing
-                THEN format('; whether %s really changes is not known: it is set to a given value, and statistics of an '
-                            'ANALYZE since then are missing, or this role may not read them (SELECT)', n.columns) END,
+                THEN format('; whether %s really changes is not known: it is set to a given value, and statistics of '
+                            'an ANALYZE since then are missing, or this role may not read them (SELECT)',
+                            n.columns) END,
            CASE WHEN b.kept_alone < 0.99 * b.kept_by
                 THEN format('; without this index alone %s of the updates would be HOT, without %s together %s',
-                            ff_internal.percent(100 * b.won / b.rate), b.together,
-                            ff_internal.percent(100 * b.won_by_all / b.rate)) END,
-           CASE WHEN b.kept_by > 0 AND b.roomless
+                            ff_internal.percent(100 * b.won / r.rate), b.together,
+                            ff_internal.percent(100 * b.won_by_all / r.rate)) END,
+           CASE WHEN b.kept_by > 0 AND e.kept_with_room < 0.99 * e.kept_share
                 THEN '; they left their page as well: to be HOT they would need room in it, too' END,
-           CASE WHEN b.kept_by > 0 AND NOT b.room_known THEN ' (at most: how many lacked room is not known)' END)
-      FROM (SELECT array_to_string(b.columns, ', ')) n(columns)
+           CASE WHEN b.kept_by > 0 AND e.newpage_share IS NULL
+                THEN ' (at most: how many lacked room is not known)' END)
+      FROM (SELECT array_to_string(b.columns, ', ')) n(columns), ff_internal.updates_per_s(e) r(rate)
 $$;
 
 -- Says what could be done about an index: first what its columns tell, then whether it may go.
@@ -231,7 +229,7 @@ LANGUAGE sql STABLE ROWS 100
 AS $$
     SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (
-        SELECT b.*, ff_internal.blocker_reason(b) AS reason, ff_internal.blocker_cure(b) AS cure
+        SELECT b.*, ff_internal.blocker_reason(b, e) AS reason, ff_internal.blocker_cure(b) AS cure
           FROM ff_internal.evidence(ff_internal.checked_table($1)) e
          CROSS JOIN LATERAL ff_internal.blockers(e, $1 IS NULL) b
     )
@@ -291,12 +289,11 @@ END;
 
 CREATE VIEW @extschema@.ff_blocked AS SELECT * FROM ff_internal.blocked();
 COMMENT ON VIEW @extschema@.ff_blocked IS
-'The indexes of ff_blockers() at a glance: blocked: updates that each keeps from being HOT, NULL: unknown. what_to_do: '
-'the cure, and a statement only for an index that nothing needs.';
+'The indexes of ff_blockers() at a glance.';
 COMMENT ON COLUMN @extschema@.ff_blocked.columns IS 'its columns set by the statements seen';
-COMMENT ON COLUMN @extschema@.ff_blocked.blocked IS 'updates a second or a day that it keeps from being HOT';
+COMMENT ON COLUMN @extschema@.ff_blocked.blocked IS 'updates that it keeps from being HOT; NULL: unknown';
 COMMENT ON COLUMN @extschema@.ff_blocked.scans IS 'of the index, on this server';
-COMMENT ON COLUMN @extschema@.ff_blocked.what_to_do IS 'the cure';
+COMMENT ON COLUMN @extschema@.ff_blocked.what_to_do IS 'the cure, with a statement only if nothing needs it';
 
 CREATE FUNCTION @extschema@.ff_horizon()
 RETURNS TABLE (

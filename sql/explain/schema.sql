@@ -2,15 +2,13 @@
 
 CREATE TYPE ff_internal.blocker AS (
     relid oid, indexrelid oid, summarizing boolean, seen boolean, statements text[], columns text[], usage text,
-    rate double precision, kept_by double precision, kept_alone double precision, won double precision,
-    entries double precision, scans bigint, since timestamptz, needed text, watched boolean, room_known boolean,
-    roomless boolean, still boolean, free boolean, place bigint, won_together double precision, together text,
-    won_by_all double precision, besides text
+    kept_by double precision, kept_alone double precision, won double precision, entries double precision,
+    scans bigint, since timestamptz, needed text, still boolean, free boolean, place bigint,
+    won_together double precision, together text, won_by_all double precision, besides text
 );
 COMMENT ON TYPE ff_internal.blocker IS
-'An index that blockers() lists, see there and blocking_indexes(). Updates per second: all (rate), blocked by it '
-'(kept_by), by it alone (kept_alone), HOT without it (won); entries: index entries per second saved without it; '
-'since: start of counting its scans; watched: 7 days ago; room_known: whether they lacked room is known; roomless: '
-'some did; free: nothing needs it; place: order in which to drop; won_together: HOT without it and all before it; '
-'together, won_by_all: all that are in the way, and HOT without them; besides: of the first, and of those that no '
-'statement sets, what changes indexed columns besides the statements seen.';
+'An index that blockers() lists, see there and blocking_indexes(). Updates per second: blocked by it (kept_by), by it '
+'alone (kept_alone), HOT without it (won); entries: index entries per second saved without it; since: start of '
+'counting its scans; free: nothing needs it; place: order in which to drop; won_together: HOT without it and all '
+'before it; together, won_by_all: all that are in the way, and HOT without them; besides: of the first, and of those '
+'that no statement sets, what changes indexed columns besides the statements seen.';

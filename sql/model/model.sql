@@ -75,7 +75,7 @@ AS $$
         SELECT t.statement_id, t.command, t.how, t.columns,
                bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
                h.began_at, h.calls, h.rows, h.wal_bytes,
-               CASE WHEN t.how = 'top' AND NOT t.shared AND ff_internal.writes_alone(e)
+               CASE WHEN t.how = 'top' AND o.part = 1 AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
                               OR ff_internal.server_setting('data_checksums') = 'off'

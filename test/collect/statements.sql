@@ -21,7 +21,8 @@ CREATE TABLE a.part1 PARTITION OF a.parted FOR VALUES FROM (0) TO (100);
 CREATE TEMP TABLE passing (id int);
 CREATE TABLE a.hid (id int);
 CREATE TEMP TABLE hid (id int);
-SELECT is((ff_internal.resolve(NULL, 'once', NULL)).relid, 'a.once'::regclass::oid, 'resolve: the only table of a name');
+SELECT is((ff_internal.resolve(NULL, 'once', NULL)).relid, 'a.once'::regclass::oid,
+	'resolve: the only table of a name');
 SELECT is((ff_internal.resolve('b', 'twice', NULL)).relid, 'b.twice'::regclass::oid, 'resolve: a name with a schema');
 SELECT is((ff_internal.resolve(NULL, 'twice', NULL)).reason, 'several tables of that name: a.twice, b.twice',
 	'resolve: several tables of a name are listed');
@@ -218,7 +219,7 @@ INSERT INTO twice VALUES (1);
 UPDATE v SET n = 7 WHERE id = 3;
 INSERT INTO parted SELECT i, 0 FROM generate_series(1, 50) i;
 UPDATE parted SET v = v + 1;
-INSERT INTO once VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET n = 5;
+INSERT INTO once VALUES (1, 1) ON CONFLICT ON CONSTRAINT once_pkey DO UPDATE SET id = EXCLUDED.id, n = 5;
 WITH d AS (DELETE FROM once WHERE id = 100 RETURNING n) UPDATE part1 SET v = 3 WHERE k = 1;
 RESET search_path;
 SELECT counters() AS c \gset

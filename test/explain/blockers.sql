@@ -9,7 +9,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(102);
+SELECT plan(103);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int,
@@ -307,6 +307,13 @@ SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i
 SELECT is((SELECT string_agg(format('%s %s', idx, reason ~ 'whether gone really changes is not known'), ', '
 	ORDER BY idx) FROM told WHERE rel = 'unread'),
 	'unread_gone t, unread_seen f', 'analyzed only before the updates: whether the given value is new is not known');
+CREATE ROLE regress_ff_blockers;
+SELECT ff.ff_grant('regress_ff_blockers', 'reader') \g /dev/null
+SET ROLE regress_ff_blockers;
+SELECT is((SELECT array_agg(reason ~ 'whether gone really changes is not known: .* may not read them'
+	ORDER BY index::text) FROM ff.ff_blockers('seen_gone')), '{t,f}',
+	'without SELECT on the table, whether it is new is not known either');
+RESET ROLE;
 SELECT is((SELECT array_agg(format('%s %s', index, round(100 * blocked_per_s / updates_per_s)) ORDER BY index::text)
 	FROM ff.ff_blockers('apart'), ff.ff_advise('apart')),
 	'{"apart_gone_idx 0","apart_seen_idx 50"}', 'a statement sets only what all rows have, and half of all is HOT');
@@ -364,7 +371,8 @@ SELECT matches((SELECT reason FROM told WHERE idx = 'touched_at'),
 	'because they set updated_at [(]updated_at by trigger touch[)]', 'the trigger is named');
 SELECT is((SELECT array_agg(format('%s %s %s', index, usage, round(100 * blocked_per_s / updates_per_s)))
 	FROM ff.ff_blockers('blurred'), ff.ff_advise('blurred')),
-	'{"blurred_at key 50","blurred_state unused "}', 'statements explain half of what was not HOT: the index that they set is in the way of half');
+	'{"blurred_at key 50","blurred_state unused "}',
+	'statements explain half of what was not HOT: the index that they set is in the way of half');
 SELECT matches((SELECT reason FROM told WHERE idx = 'blurred_at'),
 	'statements explain 50 % of the updates; trigger blur may change at, state where no statement does',
 	'and the trigger is named, with the indexed columns that not all statements set');
@@ -372,13 +380,14 @@ SELECT matches((SELECT reason FROM ff.ff_blockers('blurred') WHERE usage = 'unus
 	'^it keeps no update from being HOT as far as statements show, but each .* writes to it; statements explain 50 %',
 	'an unused index may be in the way after all');
 SELECT matches((SELECT reason FROM ff.ff_advise('blurred')),
-	'indexed column changed [(]blurred_at;\sstatements explain 50 % of the updates;\strigger blur may change at, state where',
+	'indexed column changed [(]blurred_at;\sstatements explain 50 % of the updates;\strigger blur may change at,',
 	'ff_advise() names the trigger, too');
 SELECT matches((SELECT min(reason) FROM told WHERE rel = 'inner_t'),
 	'not known without the statements that set its columns; .*explain too few of the updates; those inside '
 	'functions are seen with pg_stat_statements.track = all',
 	'updates inside a function: the setting that shows them is named');
-SELECT is((SELECT string_agg(ff_internal.rate_words(r), ', ') FROM unnest('{0,0.000003472,0.02,20,2345.6}'::float8[]) r),
+SELECT is((SELECT string_agg(ff_internal.rate_words(r), ', ')
+	FROM unnest('{0,0.000003472,0.02,20,2345.6}'::float8[]) r), 
 	'0 per day, 0.3 per day, 1728 per day, 20.0 per second, 2346 per second', 'small rates are per day, with digits');
 SELECT is((SELECT array_agg(ff_internal.three_digits(r)) FROM unnest('{0.00012345,-0.5,12.345,12345.6}'::float8[]) r),
 	'{0.000123,-0.500,12.3,12346}', 'three digits, however small');
@@ -474,7 +483,8 @@ SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""',
 SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b',
 	'ff_advise() names all possible indexes if it knows no statement');
 \else
-SELECT skip('no pg_stat_statements', 54);
+SELECT skip('no pg_stat_statements', 64);
+CREATE ROLE regress_ff_blockers;
 \endif
 
 -- what a user sees of it
@@ -485,7 +495,7 @@ SELECT cmp_ok((SELECT max(length(l)) FROM ff.ff_blocked, string_to_table(what_to
     WHERE l !~ '^DROP INDEX'), '<=', 30, 'ff_blocked: lines are short');
 
 -- roles
-CREATE ROLE regress_ff_blockers;
+DROP OWNED BY regress_ff_blockers;
 SET ROLE regress_ff_blockers;
 SELECT throws_ok('SELECT * FROM ff.ff_blockers()', '42501', NULL, 'a plain role may not call ff_blockers()');
 SELECT throws_ok('SELECT * FROM ff.ff_horizon()', '42501', NULL, 'a plain role may not call ff_horizon()');

@@ -167,7 +167,7 @@ $$DELETE FROM t WHERE ts < localtimestamp - cast('90 days' as interval) AND id %
 $$UPDATE/*+ IndexScan(t) */t SET/* a comment with ' and $9 */n=1 -- another 'one' $8
   WHERE txt='x'$$,
 $$UPDATE t SET txt = 'a $1 b', n = 2 WHERE txt = $q$ $2 interval $3 $q$ AND "iv" = interval '1 s'$$,
-$$UPDATE t SET txt = 'interval ''1 day''' WHERE txt = E'interval \'1 day\''$$]);
+$$UPDATE t SET txt = 'interval ''2 days''' WHERE txt = E'interval \'1 day\''$$]);
 
 CREATE VIEW app.application AS
 SELECT row_number() OVER () AS n, s AS statement

@@ -34,6 +34,22 @@ SELECT pg_temp.show(
     'MERGE INTO s.t x USING u ON x.id = u.id WHEN MATCHED AND u.n > $1 THEN UPDATE SET a = x.a, id = u.id WHEN '
     'MATCHED THEN UPDATE SET b = x.a');
 
+SELECT pg_temp.show(
+    'UPDATE t SET id = u.id, a = u.b, n = $1, k = $2, m = u.m FROM u WHERE t.id = u.id AND (u.b = a AND t.n = $1) AND '
+    '(t.k = $2 OR m = u.m) AND m > u.m');
+SELECT pg_temp.show(
+    'MERGE INTO t USING u ON t.id = u.id WHEN MATCHED AND t.a = u.a THEN UPDATE SET id = u.id, a = u.a, b = u.b');
+
+-- columns set to a given value, which may be what they are, and those set to a computed one
+SELECT columns, computed, conflict_key FROM ff_internal.parse_statement(
+    'UPDATE t SET a = $1, b = $2::jsonb, c = NULL, d = coalesce($3, u.d), e = CASE id WHEN $4 THEN $5 ELSE e END, '
+    'f = f + $6, g = now(), h = (SELECT 1), (i, j) = ($7, lower($8)), k = DEFAULT, l[1] = $9 FROM u');
+SELECT columns, computed, conflict_key FROM ff_internal.parse_statement(
+    'INSERT INTO t VALUES ($1) ON CONFLICT ON CONSTRAINT t_key DO UPDATE SET id = EXCLUDED.id, a = $2, b = EXCLUDED.c');
+SELECT columns, computed, conflict_key FROM ff_internal.parse_statement(
+    'MERGE INTO t USING u ON t.id = u.id WHEN MATCHED AND u.x THEN UPDATE SET a = $1, b = $2 WHEN MATCHED THEN UPDATE '
+    'SET b = t.b + $3');
+
 -- ON CONFLICT
 SELECT pg_temp.show(
     'INSERT INTO t AS x (id, n) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET n = x.n + excluded.n, seen = now() '
