@@ -244,11 +244,11 @@ updates_per_s: rows updated per second over the window. hot_pct: HOT share of th
 rows_per_page, predicted_rows_per_page: rows that inserts put on a page. size_bytes, predicted_size_bytes: main '
 'fork, now and once its pages have the new density. ram_ratio: (table + indexes) / memory, see ff_memory(). '
 'predicted_wal_pct: WAL per update, percent of today.
-For a change, or a rewrite that pays at the fillfactor it has (keep): gain_pct: cost saved (time, WAL and size, weighted by the settings), percent. '
-'wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: table and '
-'indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time than it costs. '
-'rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: cost of the least disturbing way; excludes I/O time if no '
-'collection timed I/O (track_io_timing).
+For a change, or a rewrite that pays at the fillfactor it has (keep): gain_pct: cost saved (time, WAL and size, '
+'weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. '
+'disk_bytes_change: table and indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time, '
+'with as many rows as now, than it costs. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: cost of the least '
+'disturbing way; excludes I/O time if no collection timed I/O (track_io_timing).
 observed: time that the window covers. provisional: less than a day. reason: why, one part a line. ddl: the '
 'statement; see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';
