@@ -108,7 +108,8 @@ BEGIN
                                                         THEN '"%s" is not examined'
                                                         WHEN known THEN 'too little is known of the updates of "%s"'
                                                         ELSE 'too little is known of "%s" yet' END,
-                                                   (v.evidence).relname), w.reason,
+                                                   (v.evidence).relname),
+                                   upper(left(w.reason, 1)) || rtrim(substr(w.reason, 2), '.') || '.',
                                    CASE WHEN known
                                         THEN 'Run CALL ff_collect() before and after some of its updates.' END)
            FROM ff_internal.words(v.evidence, f, v.decision) w;

@@ -433,7 +433,7 @@ BEGIN
              ORDER BY r.measured_at DESC LIMIT 1;
         END IF;
         cause.reason := concat(
-            cause.reason, ff_internal.words_of_action(e, f, d),
+            upper(left(cause.reason, 1)), substr(cause.reason, 2), ff_internal.words_of_action(e, f, d),
             '. The best step, ' || best.fillfactor || ', would save ' || ff_internal.percent(best.saved) || ', but '
                 || best.why,
             ff_internal.words_of_size(e, f, d),
@@ -448,9 +448,10 @@ BEGIN
                  THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
             rehearsed,
             CASE WHEN changes AND e.window_s < ff_internal.threshold('FULL_DAY')
-                 THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END);
+                 THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
+            '.');
     END IF;
     phrase := cause.phrase;
-    reason := upper(left(cause.reason, 1)) || rtrim(substr(cause.reason, 2), '.') || '.';
+    reason := cause.reason;
 END
 $$;
