@@ -1,9 +1,6 @@
 -- Stage advice: which fillfactor to set, if any. Collections make and store the fits of the model; the decision follows
 -- from them and the evidence. Every table of the database gets a row and a reason.
 
--- ---------------------------------------------------------------------------
--- Fits: see table fit
--- ---------------------------------------------------------------------------
 -- Hash of everything whose change makes a stored fit useless.
 CREATE FUNCTION ff_internal.fit_valid_for(relation oid, fillfactor integer) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -43,9 +40,6 @@ RETURN md5(jsonb_build_array(
     e.recent_hot_updated, e.recent_newpage_updated, extract(epoch FROM e.sampled_at), e.seen_hot::numeric,
     e.seen_same_page::numeric, e.seen_newpage::numeric, e.ram_bytes)::text);
 
--- ---------------------------------------------------------------------------
--- Decisions
--- ---------------------------------------------------------------------------
 -- Decides for one table. Makes a new fit if the stored one is outdated, without storing it. always: even if no decision
 -- needs it, with all steps.
 CREATE FUNCTION ff_internal.decide_one(relation regclass, always boolean DEFAULT false) RETURNS ff_internal.judged
@@ -153,9 +147,6 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- Advice
--- ---------------------------------------------------------------------------
 -- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. pooled: a distributed
 -- table replaces its shards. Changes come first: by the WAL that they save, then CPU time, then disk.
 CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, pooled boolean DEFAULT true)
@@ -321,9 +312,6 @@ COMMENT ON COLUMN @extschema@.ff_advice.saves IS
 COMMENT ON COLUMN @extschema@.ff_advice.sure IS 'confidence, 0 to 1';
 COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
 
--- ---------------------------------------------------------------------------
--- Fits at collection
--- ---------------------------------------------------------------------------
 -- Returns the rel_id of tables whose advice a collection may have changed, largest possible gain first, at most
 -- fillfactor_advisor.fits. Also removes the fits of dropped tables.
 CREATE FUNCTION ff_internal.fits_due(id bigint) RETURNS SETOF bigint
@@ -385,16 +373,14 @@ BEGIN
     END IF;
     d := v.decision;
     f := v.fit;
+    SELECT * INTO had FROM ff_internal.fit o WHERE o.rel_id = id;
     IF (f.choice).current_step IS NULL THEN
         -- the model was not asked: keep its last choice
-        f.choice.advised_step := (SELECT (o.choice).advised_step FROM ff_internal.fit o
-                                   WHERE o.rel_id = id AND o.from_fillfactor = a.fillfactor);
+        f.choice.advised_step := CASE WHEN had.from_fillfactor = a.fillfactor THEN (had.choice).advised_step END;
         f.made_with := ff_internal.fit_made_with();
     END IF;
-    SELECT * INTO had FROM ff_internal.fit o WHERE o.rel_id = id;
     -- the decision, even if somebody dismissed it
-    INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action,
-                                 from_fillfactor, to_fillfactor, confidence, updates_per_s, updated)
+    INSERT INTO ff_internal.fit
     VALUES (id, ff_internal.observed_at(), coalesce(f.evidence_hash, ''), f.made_with, coalesce(f.valid_for, ''),
             f.choice, f.steps, d.action, a.fillfactor, d.recommended_fillfactor, a.confidence, a.updates_per_s,
             f.updated)
