@@ -1,9 +1,6 @@
 -- Stage advice: which fillfactor to set, if any. Collections make and store the fits of the model; the decision follows
 -- from them and the evidence. Every table of the database gets a row and a reason.
 
--- ---------------------------------------------------------------------------
--- Fits: see table fit
--- ---------------------------------------------------------------------------
 -- Hash of everything whose change makes a stored fit useless.
 CREATE FUNCTION ff_internal.fit_valid_for(relation oid, fillfactor integer) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -43,34 +40,8 @@ RETURN md5(jsonb_build_array(
     e.recent_hot_updated, e.recent_newpage_updated, extract(epoch FROM e.sampled_at), e.seen_hot::numeric,
     e.seen_same_page::numeric, e.seen_newpage::numeric, e.ram_bytes)::text);
 
--- Makes a table's fit without storing it. last: the stored one. curve: replay all steps even if the choice does not
--- need them.
-CREATE FUNCTION ff_internal.new_fit(e ff_internal.table_evidence, last ff_internal.fit, curve boolean)
-RETURNS ff_internal.fit
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    prior ff_internal.fit;
-BEGIN
-    IF last.made_with = ff_internal.fit_made_with() THEN
-        prior := last;
-    END IF;
-    SELECT m.choice, m.steps INTO last.choice, last.steps
-      FROM json_to_record(ff_internal.model(ff_internal.model_input(e, prior), curve))
-           m(choice ff_internal.choice, steps ff_internal.step[]);
-    last.updates_per_s := ff_internal.updates_per_s(e);
-    last.updated := e.since_updated;
-    last.evidence_hash := ff_internal.evidence_hash(e);
-    last.made_with := ff_internal.fit_made_with();
-    last.valid_for := ff_internal.fit_valid_for(e.relation, e.fillfactor);
-    RETURN last;
-END
-$$;
-
--- ---------------------------------------------------------------------------
--- Decisions
--- ---------------------------------------------------------------------------
--- Decides for one table. Makes a new fit if the stored one is outdated. always: even if no decision needs it.
+-- Decides for one table. Makes a new fit if the stored one is outdated, without storing it. always: even if no decision
+-- needs it, with all steps.
 CREATE FUNCTION ff_internal.decide_one(relation regclass, always boolean DEFAULT false) RETURNS ff_internal.judged
 LANGUAGE plpgsql STABLE
 AS $$
@@ -79,6 +50,7 @@ DECLARE
     f ff_internal.fit;
     d ff_internal.decision;
     s record;
+    prior ff_internal.fit;
 BEGIN
     SELECT * INTO e FROM ff_internal.evidence($1);
     SELECT * INTO s FROM ff_internal.siblings($1);
@@ -89,35 +61,23 @@ BEGIN
            OR (f.valid_for, f.made_with, f.evidence_hash)
               IS DISTINCT FROM (ff_internal.fit_valid_for(e.relation, e.fillfactor), ff_internal.fit_made_with(),
                                 ff_internal.evidence_hash(e)) THEN
-            f := ff_internal.new_fit(e, f, always);
+            IF f.made_with = ff_internal.fit_made_with() THEN
+                prior := f;
+            END IF;
+            SELECT m.choice, m.steps INTO f.choice, f.steps
+              FROM json_to_record(ff_internal.model(ff_internal.model_input(e, prior), always))
+                   m(choice ff_internal.choice, steps ff_internal.step[]);
+            f.updates_per_s := ff_internal.updates_per_s(e);
+            f.updated := e.since_updated;
+            f.evidence_hash := ff_internal.evidence_hash(e);
+            f.made_with := ff_internal.fit_made_with();
+            f.valid_for := ff_internal.fit_valid_for(e.relation, e.fillfactor);
         END IF;
         -- of all fits, so only where the model would change something
         SELECT * INTO d FROM ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, always,
             CASE WHEN (f.choice).action IN ('set', 'rewrite') THEN ff_internal.most_costs() END);
     END IF;
     RETURN ROW (e, f, d, NULL::text);
-END
-$$;
-
--- Decides for one table, or for all (NULL): then by stored fits.
-CREATE FUNCTION ff_internal.decisions(relation regclass) RETURNS SETOF ff_internal.judged
-LANGUAGE plpgsql STABLE ROWS 1000
-SET jit = off
-AS $$
-DECLARE
-    most_costs CONSTANT float8[] := ff_internal.most_costs();
-BEGIN
-    IF $1 IS NOT NULL THEN
-        RETURN NEXT ff_internal.decide_one($1);
-        RETURN;
-    END IF;
-    RETURN QUERY
-        SELECT e, CASE WHEN d.wants_model THEN f END, d, NULL::text
-          FROM ff_internal.evidence() e
-          LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id AND f.steps IS NOT NULL
-                AND f.valid_for = ff_internal.fit_valid_for(e.relation, e.fillfactor)
-          LEFT JOIN ff_internal.siblings(NULL) s ON s.relid = e.relation
-         CROSS JOIN LATERAL ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, false, most_costs) d;
 END
 $$;
 
@@ -129,73 +89,63 @@ AS $$
 DECLARE
     v ff_internal.judged;
     f ff_internal.fit;
-    d ff_internal.decision;
+    known boolean;
 BEGIN
     IF relation IS NULL THEN
         PERFORM ff_internal.refuse('22004', 'relation must not be null');
     END IF;
     v := ff_internal.decide_one(ff_internal.checked_table(relation), true);
     f := v.fit;
-    d := v.decision;
-    IF f.steps IS NULL OR updated AND ((f.choice).workload->'classes' @> '[{"command": "update"}]') IS NOT TRUE THEN
-        PERFORM ff_internal.refuse('55000', format(CASE WHEN d.cause = 'not_examined' THEN '"%s" is not examined'
-                                                        WHEN f.steps IS NULL
-                                                        THEN 'too little is known of "%s" yet'
-                                                        ELSE 'too little is known of the updates of "%s"' END,
+    known := f.steps IS NOT NULL;
+    IF NOT known OR updated AND ((f.choice).workload->'classes' @> '[{"command": "update"}]') IS NOT TRUE THEN
+        PERFORM ff_internal.refuse('55000', format(CASE WHEN (v.decision).cause = 'not_examined'
+                                                        THEN '"%s" is not examined'
+                                                        WHEN known THEN 'too little is known of the updates of "%s"'
+                                                        ELSE 'too little is known of "%s" yet' END,
                                                    (v.evidence).relname),
                                    upper(left(w.reason, 1)) || rtrim(substr(w.reason, 2), '.') || '.',
-                                   CASE WHEN d.cause <> 'not_examined' AND f.steps IS NOT NULL
+                                   CASE WHEN known
                                         THEN 'Run CALL ff_collect() before and after some of its updates.' END)
-           FROM ff_internal.words(v.evidence, f, d) w;
+           FROM ff_internal.words(v.evidence, f, v.decision) w;
     END IF;
     RETURN v;
 END
 $$;
 
--- Like decisions(). pooled: one decision for a distributed table replaces those of its shards; relation may be a shard.
-CREATE FUNCTION ff_internal.pooled_decisions(relation regclass, pooled boolean)
-RETURNS SETOF ff_internal.judged
+-- Decides for one table, or for all (NULL): then by stored fits. pooled: one decision for a distributed table replaces
+-- those of its shards; relation may be a shard.
+CREATE FUNCTION ff_internal.decisions(relation regclass, pooled boolean) RETURNS SETOF ff_internal.judged
 LANGUAGE plpgsql STABLE ROWS 1000
+SET jit = off
 AS $$
 DECLARE
-    tables CONSTANT oid[] := (SELECT array_agg(s.parent) FROM ff_internal.shards() s
-                               WHERE pooled AND ($1 IS NULL OR $1 IN (s.parent, s.shard)));
+    most_costs CONSTANT float8[] := ff_internal.most_costs();
+    tables CONSTANT oid[] := ARRAY(SELECT s.parent FROM ff_internal.shards() s
+                                    WHERE pooled AND ($1 IS NULL OR $1 IN (s.parent, s.shard)));
 BEGIN
-    IF tables IS NULL THEN
-        RETURN QUERY SELECT * FROM ff_internal.decisions($1);
+    IF $1 IS NOT NULL AND tables = '{}' THEN
+        RETURN NEXT ff_internal.decide_one($1);
         RETURN;
     END IF;
     PERFORM ff_internal.show_shards();
     RETURN QUERY
     WITH known AS MATERIALIZED (
-        SELECT v, (v.evidence).relation, s.parent, (v.evidence).updated
-          FROM ff_internal.decisions(NULL) v
-          LEFT JOIN ff_internal.shards() s ON coalesce(s.shard, s.parent) = (v.evidence).relation
+        SELECT ROW (e, CASE WHEN d.wants_model THEN f END, d, NULL::text)::ff_internal.judged AS v, e.relation,
+               e.updated, p.parent
+          FROM ff_internal.evidence() e
+          LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id AND f.steps IS NOT NULL
+                AND f.valid_for = ff_internal.fit_valid_for(e.relation, e.fillfactor)
+          LEFT JOIN ff_internal.siblings(NULL) s ON s.relid = e.relation
+          LEFT JOIN ff_internal.shards() p ON coalesce(p.shard, p.parent) = e.relation AND p.parent = ANY (tables)
+         CROSS JOIN LATERAL ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, false, most_costs) d
     )
     SELECT (p.v).*
-      FROM (SELECT k.v FROM known k
-             WHERE k.parent IS NULL AND k.relation <> ALL (tables) AND $1 IS NULL
+      FROM (SELECT k.v FROM known k WHERE k.parent IS NULL AND k.relation <> ALL (tables) AND $1 IS NULL
             UNION ALL
             SELECT ff_internal.distributed(k.parent, array_agg(k.v ORDER BY k.updated DESC NULLS LAST))
-              FROM known k WHERE k.parent = ANY (tables) GROUP BY k.parent) p;
+              FROM known k WHERE k.parent IS NOT NULL GROUP BY k.parent) p;
 END
 $$;
-
--- ---------------------------------------------------------------------------
--- Advice
--- ---------------------------------------------------------------------------
--- The confidence as a product, with the factors that are not always 1; NULL: nothing is known.
-CREATE FUNCTION ff_internal.confidence_words(d ff_internal.decision) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
-           to_char(d.confidence, '"Confidence "FM0.09'), to_char(d.of_updates, '" = enough seen "FM0.09'),
-           to_char(d.of_time, '" x long enough "FM0.09'),
-           to_char(nullif(d.of_counters, 1), '" x counters lost "FM0.09'),
-           to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
-           to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
-           CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
-           to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
-           CASE WHEN d.wants_model THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;
 
 -- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. pooled: a distributed
 -- table replaces its shards. Changes come first: by the WAL that they save, then CPU time, then disk.
@@ -206,63 +156,59 @@ RETURNS TABLE (
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
-    SELECT ROW (e.relation, e.fillfactor, CASE WHEN y.changes THEN d.recommended_fillfactor ELSE e.fillfactor END,
+    SELECT ROW (e.relation, e.fillfactor, CASE WHEN x.advised THEN d.recommended_fillfactor ELSE e.fillfactor END,
                 CASE WHEN k.words IS NULL THEN d.action ELSE 'keep' END, d.cause,
                 round(d.confidence::numeric, 2)::real, u.per_s::numeric(20, 2)::real,
                 round((100 * e.hot_share)::numeric, 1)::real,
                 round((100 * CASE WHEN d.seen_cause = 'too_wide' THEN 0 ELSE e.recoverable_share END)::numeric,
                       1)::real,
-                round(CASE WHEN y.changes THEN n.hot_pct ELSE 100 * e.hot_share END::numeric, 1)::real,
-                r.fits, CASE WHEN y.changes THEN n.rows_per_page ELSE r.fits END,
-                e.heap_bytes, CASE WHEN y.changes THEN n.size_bytes ELSE e.heap_bytes END,
+                round(CASE WHEN x.advised THEN b.hot_pct ELSE 100 * e.hot_share END::numeric, 1)::real,
+                r.fits, CASE WHEN x.advised THEN coalesce(n.rows_per_page, r.fits) ELSE r.fits END,
+                e.heap_bytes, CASE WHEN x.advised THEN b.size_bytes ELSE e.heap_bytes END,
                 e.ram_ratio::numeric(20, 4)::real,
-                CASE WHEN y.changes THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
+                CASE WHEN x.advised THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
                      WHEN e.updated > 0 THEN 100 END::real,
-                g.gain_pct, g.wal_bytes, g.disk_bytes, g.cpu_s, y.changes AND x.needs_rewrite, m.disk_bytes,
-                m.wal_bytes, m.seconds, make_interval(secs => e.window_s),
+                g.gain_pct, g.wal_bytes, g.disk_bytes, g.cpu_s, x.rewrites, m.disk_bytes,
+                m.wal_bytes, m.seconds, make_interval(secs => round(e.window_s)),
                 d.cause NOT IN ('not_examined', 'too_wide')
                     AND coalesce(e.window_s < ff_internal.threshold('FULL_DAY'), true),
                 concat_ws(E'\n', ff_internal.lines(concat_ws(' ', k.words,
-                    concat(rtrim(t.reason, CASE WHEN x.next IS NULL THEN '' ELSE '.' END), '; ' || x.next || '.'),
+                    coalesce(rtrim(t.reason, '.') || '; ' || y.next || '.', t.reason),
                     'Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                         || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
-                    v.shards, l.lacks)), ff_internal.confidence_words(d)), g.ddl)::ff_internal.advice,
+                    v.shards, l.lacks)), ff_internal.confidence_words(d)),
+                CASE WHEN x.advised AND e.fillfactor <> d.recommended_fillfactor
+                     THEN ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor])
+                END)::ff_internal.advice,
            CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, v.evidence, v.fit,
            v.decision, v.shards
-      FROM ff_internal.pooled_decisions(relation, pooled) v
+      FROM ff_internal.decisions(relation, pooled) v
      CROSS JOIN LATERAL (SELECT (v.evidence).*) e
      CROSS JOIN LATERAL (SELECT (v.decision).*) d
      CROSS JOIN LATERAL (SELECT ((v.fit).choice).*) c
       LEFT JOIN LATERAL (SELECT s.* FROM unnest((v.fit).steps) s WHERE s.fillfactor = d.step) n ON true
-      LEFT JOIN LATERAL (SELECT s.* FROM unnest((v.fit).steps) s WHERE s.fillfactor = d.current_step) o ON true
      CROSS JOIN LATERAL ff_internal.words(v.evidence, v.fit, v.decision) t
-     CROSS JOIN LATERAL (SELECT c.changes, c.changes AND coalesce(n.needs_rewrite, true) AS needs_rewrite,
-                                CASE WHEN d.action = 'wait' AND e.rel_id IS NOT NULL
-                                     THEN (SELECT ff_internal.next_collection()) END AS next
-                           FROM (SELECT d.action IN ('lower', 'raise')) c(changes)) x
-     CROSS JOIN LATERAL (SELECT s.n, s.n * 86400 FROM ff_internal.updates_per_s(v.evidence) s(n)) u(per_s, per_day)
-     CROSS JOIN LATERAL (SELECT coalesce(o.rows_per_page, ff_internal.rows_per_page(e.fillfactor, d.row_width))) r(fits)
-      LEFT JOIN LATERAL (
-           SELECT round((100 * (1 - 1 / d.gain))::numeric, 1)::real AS gain_pct,
-                  coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0)::bigint AS wal_bytes,
-                  n.size_bytes + n.index_bytes - e.heap_bytes - e.index_bytes AS disk_bytes,
-                  round((coalesce((c.us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1)::real AS cpu_s,
-                  ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor]) AS ddl
-            WHERE x.changes OFFSET 0) b ON true
-     CROSS JOIN LATERAL (
-           SELECT CASE WHEN x.changes THEN ff_internal.dismissed(e.rel_id, d.recommended_fillfactor, b.wal_bytes,
-                      ff_internal.wal_saved(b.wal_bytes, u.per_s, e.window_s)) END)
-           k(words)
-     CROSS JOIN LATERAL (SELECT x.changes AND k.words IS NULL AS changes) y
-      LEFT JOIN LATERAL (SELECT b.* WHERE y.changes) g ON true
-      -- the least disturbing way; both OFFSETs make the filter run before the function
-      LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.needs_rewrite AND y.changes OFFSET 0) o,
-                                         ff_internal.rewrites(e.relation, n.size_bytes) m
+     CROSS JOIN LATERAL (SELECT ff_internal.updates_per_s(v.evidence)) u(per_s)
+     CROSS JOIN LATERAL (SELECT coalesce((ff_internal.step_at((v.fit).steps, d.current_step)).rows_per_page,
+                                         ff_internal.rows_per_page(e.fillfactor, d.row_width))) r(fits)
+     CROSS JOIN LATERAL (SELECT CASE WHEN d.action = 'wait' AND e.rel_id IS NOT NULL
+                                     THEN (SELECT ff_internal.next_collection()) END) y(next)
+      -- OFFSET, here and below: the filter runs before the function
+      LEFT JOIN LATERAL (SELECT b.* FROM (SELECT WHERE d.action IN ('lower', 'raise') OR d.rewrite = 'pays' OFFSET 0) o,
+                                         ff_internal.effect(v.evidence, v.fit, v.decision) b) b ON true
+     CROSS JOIN LATERAL (SELECT CASE WHEN b.gain_pct IS NOT NULL
+                                     THEN ff_internal.dismissed(v.evidence, v.fit, v.decision) END) k(words)
+     CROSS JOIN LATERAL (SELECT a, a AND (d.rewrite IS NOT NULL OR coalesce(n.needs_rewrite, true))
+                           FROM (SELECT b.gain_pct IS NOT NULL AND k.words IS NULL) a(a)) x(advised, rewrites)
+      LEFT JOIN LATERAL (SELECT b.* WHERE x.advised) g ON true
+      -- the least disturbing way
+      LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.rewrites OFFSET 0) o,
+                                         ff_internal.rewrites(e.relation, b.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
      CROSS JOIN (SELECT EXISTS (SELECT FROM ff_internal.observed)) here(mirror)
       LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.not_examined IS NULL
                             AND e.intervals > 0) l(lacks) ON true
-     ORDER BY y.changes DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
+     ORDER BY x.advised DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
               e.updated DESC NULLS LAST, e.nspname, e.relname
 $$;
 
@@ -290,11 +236,11 @@ updates_per_s: rows updated per second over the window. hot_pct: HOT share of th
 rows_per_page, predicted_rows_per_page: rows that inserts put on a page. size_bytes, predicted_size_bytes: main '
 'fork, now and once its pages have the new density. ram_ratio: (table + indexes) / memory, see ff_memory(). '
 'predicted_wal_pct: WAL per update, percent of today.
-For a change only: gain_pct: cost saved (time, WAL and size, weighted by the settings), percent. '
-'wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. disk_bytes_change: table and '
-'indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time than it costs. '
-'rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: cost of the least disturbing way; excludes I/O time if no '
-'collection timed I/O (track_io_timing).
+For a change, or a rewrite that pays at the fillfactor it has (keep): gain_pct: cost saved (time, WAL and size, '
+'weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. '
+'disk_bytes_change: table and indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time, '
+'with as many rows as now, than it costs. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: cost of the least '
+'disturbing way; excludes I/O time if no collection timed I/O (track_io_timing).
 observed: time that the window covers. provisional: less than a day. reason: why, one part a line. ddl: the '
 'statement; see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';
@@ -303,15 +249,6 @@ CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)));
 
--- What a change saves, at most 11 characters: WAL a day, or WAL per 1,000 updates until an hour was watched; disk if it
--- saves no WAL.
-CREATE FUNCTION ff_internal.saves(wal numeric, disk numeric, updates_per_s float8, watched interval) RETURNS text
-LANGUAGE sql STABLE
-RETURN CASE WHEN coalesce(wal, 0) <= 0 AND disk < 0 THEN pg_size_pretty(-disk) || ' disk'
-            WHEN watched < interval '1 hour'
-            THEN pg_size_pretty(round(wal / nullif(86.4 * updates_per_s, 0)::numeric)) || '/1000'
-            ELSE pg_size_pretty(wal) || '/d' END;
-
 -- The rows of ff_advice. The totals are a notice: a row of them would move when others sort or filter the view.
 CREATE FUNCTION ff_internal.overview()
 RETURNS TABLE (relation regclass, now integer, new integer, action text, saves text, sure real, why text)
@@ -319,50 +256,43 @@ LANGUAGE plpgsql STABLE ROWS 1000
 AS $$
 DECLARE
     a       record;
-    n       bigint := 0;     -- changes
+    changes jsonb[] := '{}';
+    total   jsonb;
     unused  bigint := 0;     -- tables that nothing is written to
-    wal     numeric := 0;    -- bytes a day saved by the changes
-    wal_now numeric := 0;    -- of their tables
-    disk    numeric := 0;
-    updates float8 := 0;     -- a second, of their tables
-    rewrite float8;          -- seconds
-    watched float8;          -- seconds, the shortest time
 BEGIN
     PERFORM ff_internal.check_role('reader');
     FOR a IN
-        SELECT (v.advice).*, v.phrase, p.per_s, ((v.fit).choice).wal_bytes_now, (v.decision).idle
-          FROM ff_internal.advice() v CROSS JOIN LATERAL ff_internal.updates_per_s(v.evidence) p(per_s)
+        SELECT (v.advice).*, v.phrase, ((v.fit).choice).wal_bytes_now * 86400 * p AS wal_bytes_per_day,
+               (v.decision).idle, w.bytes, w.per
+          FROM ff_internal.advice() v CROSS JOIN LATERAL ff_internal.updates_per_s(v.evidence) p
+         CROSS JOIN LATERAL ff_internal.wal_rate((v.advice).wal_bytes_per_day_saved, p, (v.evidence).window_s) w
     LOOP
-        IF a.idle AND a.action = 'keep' THEN
+        IF a.idle AND a.action = 'keep' AND a.gain_pct IS NULL THEN
             unused := unused + 1;
             CONTINUE;
-        ELSIF a.gain_pct IS NOT NULL THEN
-            n := n + 1;
-            wal := wal + a.wal_bytes_per_day_saved;
-            wal_now := wal_now + coalesce(a.wal_bytes_now * 86400 * a.per_s, 0)::numeric;
-            disk := disk + a.disk_bytes_change;
-            updates := updates + coalesce(a.per_s, 0);
-            rewrite := coalesce(rewrite, 0) + a.rewrite_seconds;
-            watched := least(watched, extract(epoch FROM a.observed));
         END IF;
         relation := a.relation;
         now := a.fillfactor;
-        new := CASE WHEN a.gain_pct IS NOT NULL THEN a.recommended_fillfactor END;
+        new := nullif(a.recommended_fillfactor, a.fillfactor);
         action := a.action;
-        saves := CASE WHEN a.gain_pct IS NOT NULL
-                      THEN ff_internal.saves(a.wal_bytes_per_day_saved, a.disk_bytes_change, a.per_s, a.observed) END;
+        saves := CASE WHEN a.wal_bytes_per_day_saved <= 0 AND a.disk_bytes_change < 0
+                      THEN pg_size_pretty(-a.disk_bytes_change) || ' disk'
+                      ELSE pg_size_pretty(a.bytes) || CASE a.per WHEN ' a day' THEN '/d' ELSE '/1000' END END;
         sure := a.confidence;
         why := a.phrase;
         RETURN NEXT;
+        IF a.gain_pct IS NOT NULL THEN
+            changes := changes || to_jsonb(a);
+        END IF;
     END LOOP;
+    total := ff_internal.plan_total(changes);
     RAISE NOTICE '%', concat_ws('; ',
         (SELECT 'mirror of ' || s.database || coalesce(' on ' || (s.observed->>'host'), '')
            FROM ff_internal.server s WHERE s.observed IS NOT NULL),
-        CASE WHEN n > 0 THEN ff_internal.counted(n, 'change') || ': ' || ff_internal.brings(
-                                 wal, disk, rewrite, updates, watched, 100 * wal / nullif(wal_now, 0))
+        CASE WHEN changes <> '{}' THEN total->>'words'
              WHEN EXISTS (SELECT FROM ff_internal.collection) THEN 'no change is advised'
              ELSE 'nothing was collected yet: run CALL ff_collect()' END,
-        'watched for ' || CASE WHEN watched < 86400 THEN ff_internal.span(watched) END,
+        'watched for ' || (SELECT ff_internal.span(s) FROM CAST(total->>'observed_s' AS float8) s WHERE s < 86400),
         'nothing is written to ' || ff_internal.counted(nullif(unused, 0), 'more table'));
 END
 $$;
@@ -382,9 +312,6 @@ COMMENT ON COLUMN @extschema@.ff_advice.saves IS
 COMMENT ON COLUMN @extschema@.ff_advice.sure IS 'confidence, 0 to 1';
 COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
 
--- ---------------------------------------------------------------------------
--- Fits at collection
--- ---------------------------------------------------------------------------
 -- Returns the rel_id of tables whose advice a collection may have changed, largest possible gain first, at most
 -- fillfactor_advisor.fits. Also removes the fits of dropped tables.
 CREATE FUNCTION ff_internal.fits_due(id bigint) RETURNS SETOF bigint
@@ -436,9 +363,8 @@ DECLARE
     v    record;
     had  ff_internal.fit;
     last ff_internal.prediction;
-    wal  float8;        -- bytes a day saved
 BEGIN
-    SELECT x.advice, x.fit, x.decision INTO v
+    SELECT x.advice, x.fit, x.decision, x.evidence INTO v
       FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, false) x
      WHERE r.rel_id = id AND r.closed_at IS NULL;
     a := v.advice;
@@ -447,16 +373,14 @@ BEGIN
     END IF;
     d := v.decision;
     f := v.fit;
+    SELECT * INTO had FROM ff_internal.fit o WHERE o.rel_id = id;
     IF (f.choice).current_step IS NULL THEN
         -- the model was not asked: keep its last choice
-        f.choice.advised_step := (SELECT (o.choice).advised_step FROM ff_internal.fit o
-                                   WHERE o.rel_id = id AND o.from_fillfactor = a.fillfactor);
+        f.choice.advised_step := CASE WHEN had.from_fillfactor = a.fillfactor THEN (had.choice).advised_step END;
         f.made_with := ff_internal.fit_made_with();
     END IF;
-    SELECT * INTO had FROM ff_internal.fit o WHERE o.rel_id = id;
     -- the decision, even if somebody dismissed it
-    INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action,
-                                 from_fillfactor, to_fillfactor, confidence, updates_per_s, updated)
+    INSERT INTO ff_internal.fit
     VALUES (id, ff_internal.observed_at(), coalesce(f.evidence_hash, ''), f.made_with, coalesce(f.valid_for, ''),
             f.choice, f.steps, d.action, a.fillfactor, d.recommended_fillfactor, a.confidence, a.updates_per_s,
             f.updated)
@@ -465,11 +389,10 @@ BEGIN
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
     n := ff_internal.step_at(f.steps, d.step);
-    -- 0: no model was asked, as for tables that are hardly updated
-    wal := coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * 86400 * a.updates_per_s, 0);
-    PERFORM ff_internal.note_fit(had, id, d, a.fillfactor, wal, ff_internal.wal_saved(wal::numeric, a.updates_per_s,
-                                                                extract(epoch FROM a.observed)::float8), a.observed,
-                CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END);
+    PERFORM ff_internal.note_fit(had, id, d, a.fillfactor, b.wal_bytes,
+                ff_internal.wal_saved(b.wal_bytes, a.updates_per_s, extract(epoch FROM a.observed)::float8), a.observed,
+                CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END)
+       FROM ff_internal.effect(v.evidence, f, d) b;
     IF d.action IN ('lower', 'raise')
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, d.recommended_fillfactor)
             OR last.made_at < ff_internal.observed_at() - interval '1 day' OR last.judged_at IS NOT NULL

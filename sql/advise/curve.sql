@@ -21,11 +21,12 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE ROWS 50
 AS $$
 DECLARE
-    v   ff_internal.judged;
-    f   ff_internal.fit;
-    d   ff_internal.decision;
-    now ff_internal.step;
-    best ff_internal.step;
+    v    ff_internal.judged;
+    f    ff_internal.fit;
+    d    ff_internal.decision;
+    best record;
+    declined boolean;
+    why  text;
 BEGIN
     PERFORM ff_internal.check_role('reader');
     IF all_steps IS NULL THEN
@@ -34,8 +35,9 @@ BEGIN
     v := ff_internal.decision_with_curve(relation, false);
     f := v.fit;
     d := v.decision;
-    now := ff_internal.step_at(f.steps, d.current_step);
-    best := ff_internal.best_step(f.steps, d.current_step, d.recommended_fillfactor);
+    best := ff_internal.best(v.evidence, f, d);
+    declined := ff_internal.dismissed(v.evidence, f, d) IS NOT NULL;
+    why := coalesce(best.why, (ff_internal.words(v.evidence, f, d)).phrase);
     RETURN QUERY
         SELECT s.fillfactor, s.rows_per_page,
                concat_ws(' ', rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.'), m.marks),
@@ -43,22 +45,25 @@ BEGIN
                round(s.hot_pct_high::numeric, 1)::real, round(s.settled_hot_pct::numeric, 1)::real,
                round(s.newpage_pct::numeric, 1)::real, s.size_bytes, s.index_bytes,
                round(s.wal_bytes_per_update::numeric)::real,
-               (s.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(v.evidence))::bigint,
+               CASE WHEN (v.evidence).window_s >= ff_internal.threshold('RATES')
+                    THEN (s.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(v.evidence))::bigint END,
                round(s.cost::numeric, 3)::real, w.current, w.advised
           FROM unnest(f.steps) s
-         -- advised is that of ff_advise(), which may keep for reasons that the model does not know
          CROSS JOIN LATERAL (
-               SELECT s.fillfactor = now.fillfactor AS current,
-                      s.fillfactor = CASE WHEN d.action IN ('lower', 'raise') THEN d.recommended_fillfactor
-                                          ELSE now.fillfactor END AS advised,
-                      s.fillfactor = best.fillfactor AS best) w
+               SELECT s.fillfactor = d.current_step AS current,
+                      s.fillfactor = CASE WHEN d.action IN ('lower', 'raise') AND NOT declined
+                                          THEN d.recommended_fillfactor ELSE d.current_step END AS advised,
+                      declined AND s.fillfactor = d.recommended_fillfactor AS declined) w
          CROSS JOIN LATERAL (
                SELECT nullif(concat_ws(', ', CASE WHEN w.current THEN 'current' END,
-                          CASE WHEN w.advised THEN 'advised' END, CASE WHEN w.best AND w.advised THEN 'best'
-                               WHEN w.best THEN 'best, but saves '
-                                    || ff_internal.percent(100 - 100 * s.cost / now.cost) || ': ' || CASE
-                                    WHEN d.wants_model THEN 'see ff_advise()'
-                                    ELSE (ff_internal.words(v.evidence, f, d)).phrase END END), '') AS marks) m
+                          CASE WHEN w.advised THEN 'advised' END,
+                          CASE WHEN w.current AND d.rewrite = 'pays'
+                               THEN 'rewritten -' || ff_internal.percent(100 - 100 / (f.choice).gain) END,
+                          CASE WHEN s.fillfactor = best.fillfactor
+                               THEN 'best' || CASE WHEN w.current OR w.advised THEN ''
+                                    ELSE format(' (-%s)%s', ff_internal.percent(best.saved),
+                                                CASE WHEN NOT w.declined THEN ': ' || why END) END END,
+                          CASE WHEN w.declined THEN 'dismissed' END), '') AS marks) m
          WHERE all_steps OR m.marks IS NOT NULL
             -- the steps that contain 100, 90, ... 30
             OR s.fillfactor IN (SELECT min(o.fillfactor)
@@ -70,12 +75,14 @@ COMMENT ON FUNCTION @extschema@.ff_curve(regclass, boolean) IS
 'What each fillfactor would do to a table, one row per step (within a step nothing changes), from 100 downwards: the '
 'current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
 The row marked current shows what happens if nothing is done, from the pages as they are; the others are for a '
-'rewritten table. The row marked best costs least; if it is not taken, the reason of ff_advise() says why.
+'rewritten table. The row marked best costs least; if it is not advised, the mark says how much less, and why not. A '
+'step that ff_dismiss() declined is marked dismissed; rewritten: what a rewrite at the present fillfactor saves, if '
+'one is advised.
 bar: a picture of the HOT share, and marks. hot_pct, hot_pct_low, hot_pct_high: HOT share over a window like the '
 'observed one, with its range, percent. settled_hot_pct: once the table has settled. newpage_pct: updates that move '
-'to another page, percent. size_bytes, index_bytes: after fillfactor_advisor.payback_time. wal_bytes_per_update: all '
-'WAL, mean over that time. wal_bytes_per_day: for the updates of a day. cost: time, WAL and size, weighted by the '
-'settings, relative to the best step.
+'to another page, percent. size_bytes, index_bytes: after fillfactor_advisor.payback_time, with as many rows as now. '
+'wal_bytes_per_update: all WAL, mean over that time. wal_bytes_per_day: for the updates of a day; NULL until an hour '
+'was watched. cost: time, WAL and size, weighted by the settings, relative to the best step.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
 
 -- The tables that the model was asked for.
@@ -97,7 +104,7 @@ SELECT c.oid::regclass AS relation, s.fillfactor, s.rows_per_page AS rows, s.hot
        pg_size_pretty(s.size_bytes + s.index_bytes) AS size, s.wal_bytes_per_update::integer AS wal,
        concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
               regexp_replace(replace(ltrim(s.bar, '#.'), 'advised, best', 'advised'),
-                             'best, but saves ([0-9.]+ %).*', 'best: -\1')) AS bar
+                             'best .([-0-9.]+ %)[^,]*', 'best: \1')) AS bar
   -- a condition on the table reaches the function, so that other tables cost nothing
   FROM ff_internal.fitted() c(oid)
  CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s
@@ -107,6 +114,7 @@ COMMENT ON VIEW @extschema@.ff_curves IS
 'of an update. bar: a picture of hot_pct, and marks; "best: -26 %": the step that costs least, and how much less.';
 COMMENT ON COLUMN @extschema@.ff_curves.rows IS 'on a page that inserts fill';
 COMMENT ON COLUMN @extschema@.ff_curves.hot_pct IS 'HOT share over a window like the observed one, percent';
-COMMENT ON COLUMN @extschema@.ff_curves.size IS 'table and indexes after fillfactor_advisor.payback_time';
+COMMENT ON COLUMN @extschema@.ff_curves.size IS
+'table and indexes after fillfactor_advisor.payback_time, with as many rows as now';
 COMMENT ON COLUMN @extschema@.ff_curves.wal IS 'WAL of an update, bytes';
 COMMENT ON COLUMN @extschema@.ff_curves.bar IS 'a picture of hot_pct, and marks';

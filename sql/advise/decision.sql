@@ -26,8 +26,32 @@ LANGUAGE sql STABLE
 RETURN (SELECT ARRAY[max((f.choice).wal_bytes_now * f.updated), max((f.choice).us_now * f.updated)]
           FROM ff_internal.fit f WHERE f.made_at > now() - ff_internal.lookback());
 
+-- Bytes of the main fork if its rows filled pages to its fillfactor.
+CREATE FUNCTION ff_internal.heap_needed(e ff_internal.table_evidence) RETURNS float8
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(8192 * ceil(e.live_rows / nullif(ff_internal.rows_per_page(
+                    e.fillfactor, greatest(e.inserted_width, e.updated_width)), 0)), 0);
+
+-- Bytes that an update puts into TOAST, if each does; NULL: it does not. Rows that were inserted have as many chunks as
+-- live ones; the other chunks are of updates, of at most a quarter of a page each.
+CREATE FUNCTION ff_internal.toasted(relation oid) RETURNS float8
+LANGUAGE sql STABLE
+RETURN (SELECT 2000 * t.chunks / t.updated
+          FROM pg_class c
+          LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = c.oid
+         CROSS JOIN LATERAL jsonb_to_record(o.said || (o.said->'counted')) s(
+               toast_inserted bigint, toast_live bigint, inserted bigint, live bigint, updated bigint)
+         CROSS JOIN LATERAL (
+               SELECT coalesce(s.toast_inserted, pg_stat_get_tuples_inserted(c.reltoastrelid))
+                      - coalesce(s.inserted, pg_stat_get_tuples_inserted(c.oid))
+                        * coalesce(s.toast_live, pg_stat_get_live_tuples(c.reltoastrelid))
+                        / greatest(1, coalesce(s.live, pg_stat_get_live_tuples(c.oid)))::float8 AS chunks,
+                      coalesce(s.updated, pg_stat_get_tuples_updated(c.oid)) AS updated) t
+         WHERE c.oid = relation AND t.updated > 0 AND t.chunks >= t.updated);
+
 -- Decides for a table. f: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step
--- even if no decision needs it; most_costs: see most_costs(), NULL: a change of any worth is advised.
+-- even if no decision needs it; most_costs: see most_costs(), NULL: a change of any worth is advised. What costs a
+-- search is looked up only for tables that it matters for.
 CREATE FUNCTION ff_internal.decide(
     e ff_internal.table_evidence, f ff_internal.fit, sibling_fillfactor float8[], sibling_cost float8[],
     sibling_advised integer, wants_curve boolean, most_costs float8[] DEFAULT NULL)
@@ -38,38 +62,49 @@ BEGIN ATOMIC
       FROM (SELECT e.not_examined, e.fillfactor, e.window_s, e.intervals, e.inserted, e.updated, e.index_scans,
                    e.seq_scans, e.blocks_fetched, e.cycles, e.since_change_s, e.since_updated, e.recent_updated,
                    e.recent_hot_updated, e.counts_lost, EXISTS (SELECT FROM ff_internal.observed) AS mirrored,
-                   e.open_writers, e.indexes, e.sampled_at, e.blocks,
-                   e.rows_per_page, e.inserted_width, e.updated_width, e.update_group_rows, e.indexed_share,
-                   e.newpage_share, e.blocked_share, e.recoverable_share, e.held_back,
-                   -- only of a table that was updated before it was altered
+                   e.open_writers, e.indexes, e.sampled_at, e.blocks, e.live_rows, e.rows_per_page,
+                   e.inserted_width, e.updated_width, e.update_group_rows, e.indexed_share,
+                   e.newpage_share, e.blocked_share, e.recoverable_share, e.held_back, z.heap_now, z.heap_needed,
+                   CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
+                        THEN (SELECT p.recently_dead_rows > greatest(e.live_rows, 0.8 * p.dead_rows)
+                                FROM ff_internal.page_sample p
+                               WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1)
+                   END AS snapshot_awaited,
+                   CASE WHEN e.toast_bytes > e.heap_bytes + e.index_bytes THEN ff_internal.toasted(e.relation) END
+                       AS toasted,
+                   -- if it was updated before it was altered
                    CASE WHEN e.since_updated IS DISTINCT FROM e.updated
                         THEN EXISTS (SELECT FROM ff_internal.counter_interval o
                                       WHERE o.rel_id = e.rel_id AND o.inserted + o.updated + o.deleted > 0
                                         AND o.ended_at > e.snapshot_at
                                             - make_interval(secs => ff_internal.threshold('FULL_DAY'))) END
                        AS written_today,
-                   wants_curve,
-                   (f.choice).current_step, (f.choice).advised_step, (f.choice).gain AS model_gain,
-                   (f.choice).best_gain, (f.choice).rewrite_gain, (f.choice).action = 'wait' AS model_waits,
-                   (f.choice).action IN ('set', 'rewrite') AS model_changes,
-                   (f.choice).confidence AS model_confidence, (f.choice).settling, (f.choice).update_call_rows,
-                   s.step_fillfactor, s.step_cost, s.step_hot, s.step_rewrites, s.step_bytes, s.step_disk, s.step_wal,
-                   s.step_us,
-                   (f.choice).wal_bytes_now AS wal_now, (f.choice).us_now, e.heap_bytes + e.index_bytes AS disk_now,
-                   most_costs[1] AS most_wal, most_costs[2] AS most_us,
-                   f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
+                   wants_curve, c.current_step, c.advised_step, c.gain AS model_gain, c.best_gain, c.rewrite_gain,
+                   c.action = 'wait' AS model_waits, c.action IN ('set', 'rewrite') AS model_changes, c.filled_at,
+                   c.confidence AS model_confidence, c.settling, c.update_call_rows, s.*, c.wal_bytes_now AS wal_now,
+                   c.us_now, e.heap_bytes + e.index_bytes AS disk_now, most_costs[1] AS most_wal,
+                   most_costs[2] AS most_us, f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
                    h.changed_from, h.changed_to, h.change_followed,
                    CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
                    sibling_fillfactor, sibling_cost, sibling_advised,
-                   -- only of a table with room that is hardly updated
+                   -- of those that have room and are hardly updated: rows updated per row inserted in the others
                    CASE WHEN e.fillfactor < 100 AND e.updated < ff_internal.setting('min_updates')
-                        THEN ff_internal.siblings_updated(e.relation) END AS siblings_updated
-              FROM (SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
-                           array_agg(s.hot_pct) AS step_hot, array_agg(s.size_bytes::float8) AS step_bytes,
-                           array_agg(s.needs_rewrite::integer::float8) AS step_rewrites,
-                           array_agg((s.size_bytes + s.index_bytes)::float8) AS step_disk,
-                           array_agg(s.wal_bytes_per_update) AS step_wal, array_agg(s.us_per_update) AS step_us
-                      FROM unnest(f.steps) s) s
+                        THEN (SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
+                                FROM ff_internal.sibling w
+                                JOIN ff_internal.sibling i ON i.parent = w.parent AND i.leaf <> w.leaf
+                                JOIN ff_internal.followed r ON r.relid = i.leaf
+                                JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
+                               WHERE w.leaf = e.relation) END AS siblings_updated
+              FROM (SELECT (f.choice).*) c
+             CROSS JOIN (SELECT least(e.heap_bytes, 8192 * e.blocks), ff_internal.heap_needed(e))
+                        z(heap_now, heap_needed)
+             CROSS JOIN (
+                   SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
+                          array_agg(s.hot_pct) AS step_hot, array_agg(s.size_bytes::float8) AS step_bytes,
+                          array_agg(s.needs_rewrite::integer::float8) AS step_rewrites,
+                          array_agg((s.size_bytes + s.index_bytes)::float8) AS step_disk,
+                          array_agg(s.wal_bytes_per_update) AS step_wal, array_agg(s.us_per_update) AS step_us
+                     FROM unnest(f.steps) s) s
               LEFT JOIN LATERAL (
                    SELECT c.old_fillfactor AS changed_from, c.new_fillfactor AS changed_to,
                           EXISTS (SELECT FROM ff_internal.prediction p
@@ -88,14 +123,26 @@ CREATE FUNCTION ff_internal.step_at(steps ff_internal.step[], fillfactor integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 
--- The step that costs least; of those that differ by less than is shown, the advised one, the present one, or the
--- highest.
-CREATE FUNCTION ff_internal.best_step(steps ff_internal.step[], present integer, advised integer)
-RETURNS ff_internal.step
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT s FROM unnest(steps) s
-         WHERE s.cost < 1.0005 * (SELECT min(o.cost) FROM unnest(steps) o)
-         ORDER BY s.fillfactor = advised DESC, s.fillfactor = present DESC, s.fillfactor DESC LIMIT 1);
+-- What the change that a decision names brings, or a rewrite if that pays: predicted HOT share, sizes, cost saved,
+-- each for a day where it is a rate; NULL: it names none.
+CREATE FUNCTION ff_internal.effect(
+    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision,
+    OUT hot_pct float8, OUT size_bytes bigint, OUT gain_pct real, OUT wal_bytes bigint, OUT disk_bytes bigint,
+    OUT cpu_s real)
+LANGUAGE sql STABLE
+AS $$
+    SELECT CASE WHEN c.rewritten THEN (f.choice).rewrite_hot_pct ELSE n.hot_pct END, z.bytes,
+           round((100 * (1 - 1 / CASE WHEN c.rewritten THEN (f.choice).gain ELSE d.gain END))::numeric, 1)::real,
+           coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0)::bigint,
+           z.bytes - e.heap_bytes + CASE WHEN c.rewritten THEN 0 ELSE n.index_bytes - e.index_bytes END,
+           round((coalesce(((f.choice).us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1)::real
+      FROM (SELECT d.rewrite = 'pays') c(rewritten)
+      LEFT JOIN LATERAL unnest(f.steps) n ON n.fillfactor = d.step
+     CROSS JOIN LATERAL (SELECT CASE WHEN c.rewritten THEN ff_internal.heap_needed(e)::bigint ELSE n.size_bytes END)
+                        z(bytes)
+     CROSS JOIN LATERAL (SELECT ff_internal.updates_per_s(e) * 86400) u(per_day)
+     WHERE d.action IN ('lower', 'raise') OR c.rewritten
+$$;
 
 -- Returns its argument, NULL included, if that table can be examined. Errors: 42P01 unknown OID, 42809 not a table.
 CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass

@@ -20,23 +20,34 @@ BEGIN
 END
 $$;
 
--- The dismissal of a table's advice, in sentences before its reason; NULL: none, expired, or overtaken, because the
--- advice now saves three times as much WAL a day (chosen; at least 3 MB) as when it was dismissed. worth: the same in
--- words.
-CREATE FUNCTION ff_internal.dismissed(id bigint, step integer, wal_bytes bigint, worth text) RETURNS text
-LANGUAGE plpgsql STABLE
+-- The dismissal of a table's advice that saves so much WAL a day; no row: none, expired, or overtaken, because that is
+-- three times as much (chosen; at least 3 MB) as when it was dismissed.
+CREATE FUNCTION ff_internal.dismissal_of(id bigint, wal_bytes float8) RETURNS SETOF ff_internal.dismissal
+LANGUAGE plpgsql STABLE ROWS 1
 AS $$
 BEGIN
     -- keeps its plan
-    RETURN (SELECT format('Dismissed %s by %s%s: %s. Otherwise fillfactor %s would be advised%s.',
-                          to_char(d.dismissed_at, 'YYYY-MM-DD'), ff_internal.plain(d.dismissed_by),
-                          to_char(nullif(d.until, 'infinity'), '" until "YYYY-MM-DD'),
-                          rtrim(ff_internal.plain(d.reason), '. '), step,
-                          ', for ' || worth)
-              FROM ff_internal.dismissal d
-             WHERE d.rel_id = id AND d.until > now()
-               AND (d.wal_bytes IS NULL OR dismissed.wal_bytes <= 3 * greatest(d.wal_bytes, 1048576)));
+    RETURN QUERY
+        SELECT * FROM ff_internal.dismissal d
+         WHERE d.rel_id = id AND d.until > now()
+           AND (d.wal_bytes IS NULL OR dismissal_of.wal_bytes <= 3 * greatest(d.wal_bytes, 1048576));
 END
+$$;
+
+-- The same in sentences before the reason.
+CREATE FUNCTION ff_internal.dismissed(
+    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT format('Dismissed %s by %s%s: %s. Otherwise %s would be advised%s.',
+                  to_char(o.dismissed_at, 'YYYY-MM-DD'), ff_internal.plain(o.dismissed_by),
+                  to_char(nullif(o.until, 'infinity'), '" until "YYYY-MM-DD'),
+                  rtrim(ff_internal.plain(o.reason), '. '),
+                  CASE WHEN d.rewrite = 'pays' THEN 'a rewrite' ELSE 'fillfactor ' || d.recommended_fillfactor END,
+                  ', for ' || ff_internal.wal_saved(b.wal_bytes, ff_internal.updates_per_s(e), e.window_s))
+      FROM ff_internal.effect(e, f, d) b
+     CROSS JOIN LATERAL ff_internal.dismissal_of(e.rel_id, b.wal_bytes) o
+     WHERE b.gain_pct IS NOT NULL
 $$;
 
 -- Writes what became of a table's advice since its last fit (NULL: none), and whether indexes block its updates.
@@ -52,7 +63,8 @@ DECLARE
     changes CONSTANT boolean := d.action IN ('lower', 'raise');
     -- advice to leave the present fillfactor; once that is changed, it is history
     stood   CONSTANT boolean := last.action IN ('lower', 'raise') AND last.from_fillfactor = fillfactor;
-    is_dismissed CONSTANT boolean := ff_internal.dismissed(id, d.step, wal_bytes::bigint, worth) IS NOT NULL;
+    is_dismissed CONSTANT boolean := EXISTS (SELECT FROM ff_internal.dismissal_of(id, wal_bytes));
+    blocks  CONSTANT boolean := d.seen_cause = 'indexed_column';
     blocked text;
 BEGIN
     IF changes AND is_dismissed THEN
@@ -79,11 +91,10 @@ BEGIN
     IF d.seen_cause NOT IN ('no_data', 'not_examined', 'few_updates', 'too_wide', 'old_snapshot') THEN
         SELECT e.what INTO blocked FROM ff_internal.advice_event e
          WHERE e.rel_id = id AND e.what IN ('blocked', 'unblocked') ORDER BY e.seen_at DESC LIMIT 1;
-        IF (d.seen_cause = 'indexed_column') <> (coalesce(blocked, '') = 'blocked') THEN
-            PERFORM ff_internal.note(id, CASE WHEN d.seen_cause = 'indexed_column' THEN 'blocked' ELSE 'unblocked' END,
-                                     CASE WHEN d.seen_cause = 'indexed_column'
-                                          THEN concat('updates change an indexed column: ', indexes)
-                                          ELSE 'most updates change no indexed column any more' END);
+        IF blocks <> (coalesce(blocked, '') = 'blocked') THEN
+            PERFORM ff_internal.note(id, CASE WHEN blocks THEN 'blocked' ELSE 'unblocked' END, CASE WHEN blocks
+                THEN concat('updates change an indexed column: ', indexes)
+                ELSE 'most updates change no indexed column any more' END);
         END IF;
     END IF;
 END

@@ -1,23 +1,17 @@
 -- Stage reason: puts a decision into words. Decides nothing.
 
--- Time left until the table was watched for a day.
-CREATE FUNCTION ff_internal.until_day(seconds float8) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN format('a full day has to be seen first, about %s are left',
-              ff_internal.span(greatest(0, ff_internal.threshold('FULL_DAY') - seconds)));
-
--- Time left, at the window's rate, until enough updates were seen.
-CREATE FUNCTION ff_internal.until_updated(e ff_internal.table_evidence, seen bigint, needed bigint) RETURNS text
+-- What is missing: the rest of a day after seconds, the rest of the updates needed, or confidence.
+CREATE FUNCTION ff_internal.until(
+    e ff_internal.table_evidence, d ff_internal.decision, seconds float8, seen bigint DEFAULT NULL,
+    needed float8 DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
-RETURN format('%s updates needed, %s seen: ', needed, seen)
-       || coalesce('about ' || ff_internal.span(greatest(0, needed - seen) * e.window_s
-                                                / nullif(e.updated, 0)) || ' at the rate of the window',
-                   'when it is updated again');
-
--- What is missing for the confidence needed.
-CREATE FUNCTION ff_internal.until_confident(e ff_internal.table_evidence, d ff_internal.decision) RETURNS text
-LANGUAGE sql STABLE
-RETURN CASE WHEN e.window_s < ff_internal.threshold('FULL_DAY') THEN ff_internal.until_day(e.window_s)
+RETURN CASE WHEN seconds < ff_internal.threshold('FULL_DAY')
+            THEN format('a full day has to be seen first, about %s are left',
+                        ff_internal.span(ff_internal.threshold('FULL_DAY') - seconds))
+            WHEN seen < needed
+            THEN format('%s updates needed, %s seen: ', needed, seen)
+                 || coalesce('about ' || ff_internal.span((needed - seen) * e.window_s / nullif(e.updated, 0))
+                             || ' at the rate of the window', 'when it is updated again')
             ELSE format('a confidence of %s is needed, and it is %s: it grows while updates go on as before',
                         trim_scale(round(d.needed_confidence::numeric, 2)),
                         trim_scale(round(d.confidence::numeric, 2))) END;
@@ -56,6 +50,10 @@ RETURN CASE WHEN e.kept_share >= ff_internal.threshold('BLOCKED') AND e.indexed_
                  || coalesce(ff_internal.trigger_words(e.relation, e.began_at),
                              'look for functions, triggers and the unattributed rows of ff_statements()') END;
 
+CREATE FUNCTION ff_internal.of_recent_updates(share float8) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * share) || ' of' END || ' recent updates';
+
 -- Why nothing can be said of a table yet; NULL if something can.
 CREATE FUNCTION ff_internal.words_without_data(
     e ff_internal.table_evidence, d ff_internal.decision, OUT phrase text, OUT reason text)
@@ -81,26 +79,25 @@ BEGIN
     ELSIF e.sampled_at IS NULL THEN
         phrase := 'not sampled yet';
         reason := 'its pages were not sampled yet: the next collections go on where the last one ran out of budget';
-    ELSIF e.window_s > 0 IS NOT TRUE AND e.intervals IS NULL THEN
+    ELSIF e.intervals IS NULL AND NOT d.idle THEN
         phrase := 'one collection so far';
         reason := 'one collection so far: one more is needed, after some work';
-    ELSIF e.intervals IS NULL AND NOT d.idle THEN
-        phrase := 'nothing was written yet';
-        reason := 'nothing was written to it since its first collection: one more is needed after some writes';
-    ELSIF d.seen_cause = 'no_data' AND e.blocks = 0 AND e.updated < enough THEN
-        phrase := 'empty';
-        reason := 'the table is empty: it is judged once a collection finds rows in it';
-    ELSIF d.seen_cause = 'no_data' AND since < enough THEN
-        phrase := ff_internal.counted(since, 'update') || ' since it was altered';
-        reason := 'too little was seen since its fillfactor or its indexes changed: '
-                  || ff_internal.until_updated(e, since, enough);
-    ELSIF d.seen_cause = 'no_data' AND coalesce(e.updated_width, e.inserted_width) IS NULL
-          AND e.recoverable_share > 0 THEN
+    ELSIF coalesce(e.inserted_width, e.updated_width) IS NULL AND d.seen_cause IN ('no_data', 'page_full')
+          AND e.recoverable_share >= ff_internal.threshold('LACKING') THEN
         phrase := 'empty at each collection';
         reason := format('%s left their page because it was full, but it was empty whenever it was sampled: how much '
-                         'room a row needs is known once a sample finds one',
-                         ff_internal.of_recent_updates(e.newpage_share));
-    ELSIF d.seen_cause = 'no_data' THEN
+                         'room a row needs is %s', ff_internal.of_recent_updates(e.newpage_share),
+                         CASE d.action WHEN 'wait' THEN 'known once a sample finds one' ELSE 'unknown' END);
+    ELSIF d.seen_cause <> 'no_data' THEN
+        RETURN;
+    ELSIF e.blocks = 0 AND e.updated < enough THEN
+        phrase := 'empty';
+        reason := 'the table is empty: it is judged once a collection finds rows in it';
+    ELSIF since < enough THEN
+        phrase := ff_internal.counted(since, 'update') || ' since it was altered';
+        reason := 'too little was seen since its fillfactor or its indexes changed: '
+                  || ff_internal.until(e, d, NULL, since, enough);
+    ELSE
         phrase := 'too little is known';
         reason := format('%s of its updates were not HOT, but neither the server nor the pages say whether they left '
                          'their page: a sample taken while it is being updated is needed, or pg_stat_statements%s',
@@ -110,39 +107,6 @@ BEGIN
     END IF;
 END
 $$;
-
--- For a table with hardly any updates.
-CREATE FUNCTION ff_internal.words_of_few(
-    e ff_internal.table_evidence, d ff_internal.decision, OUT phrase text, OUT reason text)
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    enough CONSTANT bigint := ff_internal.setting('min_updates');
-BEGIN
-    IF d.idle THEN
-        phrase := 'not written to';
-        reason := format('nothing was written to it for %s: while that is so, it needs nothing',
-                         CASE WHEN e.intervals IS NULL THEN ff_internal.span(e.window_s) ELSE 'a day or longer' END);
-        RETURN;
-    END IF;
-    phrase := CASE d.action WHEN 'wait' THEN ff_internal.counted(e.updated, 'update') || ' so far'
-                            WHEN 'raise' THEN 'its reserve is not used' ELSE 'hardly updated' END;
-    reason := concat(ff_internal.counted(e.updated, 'update'), ' in ', ff_internal.span(e.window_s),
-                     ' against ' || nullif(e.inserted, 0) || ' inserted rows')
-              || CASE WHEN d.because = 'siblings'
-                      THEN ', but the other partitions are updated, and this one will be as they are'
-                      WHEN d.action = 'raise' THEN ''
-                      WHEN d.action = 'keep' THEN ': too few to matter'
-                      WHEN d.because = 'watched_too_briefly' THEN ': ' || ff_internal.until_day(e.window_s)
-                      WHEN e.updated < enough
-                      THEN ': too few to judge from. ' || ff_internal.until_updated(e, e.updated, enough)
-                      ELSE '. ' || ff_internal.until_confident(e, d) END;
-END
-$$;
-
-CREATE FUNCTION ff_internal.of_recent_updates(share float8) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * share) || ' of' END || ' recent updates';
 
 -- For any other table: what the evidence shows.
 CREATE FUNCTION ff_internal.words_of_cause(
@@ -154,17 +118,37 @@ DECLARE
                                        ff_internal.rows_per_page(e.fillfactor, d.row_width));
     full_page CONSTANT text := ff_internal.of_recent_updates(e.newpage_share)
                                || ' left their page because it was full';
+    few   CONSTANT bigint := ff_internal.setting('min_updates');
     ended text;
 BEGIN
     CASE d.seen_cause
+        WHEN 'few_updates' THEN
+            phrase := CASE WHEN d.idle THEN 'not written to' WHEN d.action = 'raise' THEN 'its reserve is not used'
+                           WHEN d.action = 'wait' THEN ff_internal.counted(e.updated, 'update') || ' so far'
+                           ELSE 'hardly updated' END;
+            reason := CASE WHEN d.idle
+                THEN format('nothing was written to it for %s: while that is so, it needs nothing',
+                            CASE WHEN e.intervals IS NULL THEN ff_internal.span(e.window_s) ELSE 'a day or longer' END)
+                ELSE concat(ff_internal.counted(e.updated, 'update'), ' in ', ff_internal.span(e.window_s),
+                            ' against ' || ff_internal.counted(nullif(e.inserted, 0), 'inserted row')) || CASE
+                    WHEN d.because = 'siblings'
+                    THEN ', but the other partitions are updated, and this one will be as they are'
+                    WHEN d.action = 'raise' THEN ''
+                    WHEN d.action = 'keep' THEN ': too few to matter'
+                    WHEN d.because IS NULL AND e.updated < few
+                    THEN ': too few to judge from. ' || ff_internal.until(e, d, NULL, e.updated, few)
+                    ELSE ': ' || ff_internal.until(e, d, e.window_s) END END;
         WHEN 'too_wide' THEN
             phrase := 'one row fills a page';
             reason := format('rows of %s bytes: a page holds one at any fillfactor', round(d.row_width::numeric));
         WHEN 'settled' THEN
-            phrase := CASE d.action WHEN 'lower' THEN 'full pages are pruned often' ELSE 'updates are HOT already' END;
+            phrase := CASE d.action WHEN 'lower' THEN 'full pages are pruned often'
+                                  WHEN 'raise' THEN 'more room than updates need' ELSE 'updates are HOT already' END;
             reason := ff_internal.of_recent_updates(e.hot_share) || ' were HOT' || CASE
                 WHEN d.action = 'lower' THEN ': what is left to save is pruning'
-                WHEN d.action = 'raise' THEN ': they need less room than there is'
+                WHEN d.action IN ('raise', 'wait') AND d.step > d.current_step
+                THEN ': they need less room than there is'
+                WHEN d.action = 'wait' AND d.step < d.current_step THEN ''
                 -- a rewrite clears the marks of HOT updates
                 WHEN e.fillfactor = 100 AND e.live_rows > 0
                      AND EXISTS (SELECT FROM ff_internal.page_sample p
@@ -201,84 +185,41 @@ BEGIN
             phrase := 'updates leave full pages';
             reason := full_page;
     END CASE;
-    phrase := CASE WHEN d.action = 'wait' THEN 'more must be seen first'
-                   WHEN d.action = 'keep' AND d.because IS DISTINCT FROM 'not_worth'
-                        AND d.cause IN ('page_full', 'batch_update', 'row_growth') THEN 'no step is clearly better'
-                   WHEN d.because = 'not_worth' THEN 'saves too little' WHEN d.cause = 'read_mostly' THEN 'mostly read'
+    phrase := CASE WHEN d.rewrite = 'pays' THEN 'a plain rewrite pays' WHEN d.seen_cause = 'few_updates' THEN phrase
+                   WHEN d.action = 'wait' THEN 'more must be seen first'
+                   WHEN d.because IN ('not_worth', 'toast') THEN 'saves too little'
+                   WHEN d.action = 'keep' AND d.cause IN ('page_full', 'batch_update', 'row_growth')
+                   THEN 'no step is clearly better'
+                   WHEN d.cause = 'read_mostly' THEN 'mostly read'
                    WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE phrase END;
 END
 $$;
 
--- What happens over payback_time if nothing is done.
-CREATE FUNCTION ff_internal.if_nothing_is_done(e ff_internal.table_evidence, now ff_internal.step) RETURNS text
+-- What happens over payback_time if nothing is done; n: the present step.
+CREATE FUNCTION ff_internal.if_nothing_is_done(e ff_internal.table_evidence, n ff_internal.step) RETURNS text
 LANGUAGE sql STABLE
 AS $$
     SELECT '. ' || concat_ws(', ', 'If nothing is done', ff_internal.percent(n.settled_hot_pct) || ' HOT once settled',
-               CASE WHEN e.window_s < 3600 THEN pg_size_pretty((n.wal_bytes_per_update * 1000)::bigint)
-                                                || ' of WAL per 1,000 updates'
-                    ELSE pg_size_pretty((n.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(e))::bigint)
-                         || ' of WAL a day' END)
-           || CASE WHEN s.later > 1.1 * s.now
+                             pg_size_pretty(w.bytes) || ' of WAL' || w.per)
+           || CASE WHEN s.later > 1.1 * s.present
                    THEN format('; with as many rows as now, table and indexes grow from %s to %s in %s',
-                               pg_size_pretty(s.now), pg_size_pretty(s.later),
+                               pg_size_pretty(s.present), pg_size_pretty(s.later),
                                ff_internal.span(ff_internal.setting('payback_time'))) ELSE '' END
-      FROM (SELECT now.*) n
-     CROSS JOIN LATERAL (SELECT 8192 * e.blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(now, later)
+      FROM ff_internal.updates_per_s(e) u
+     CROSS JOIN ff_internal.wal_rate(n.wal_bytes_per_update * 86400 * u, u, e.window_s) w
+     CROSS JOIN LATERAL (SELECT 8192 * e.blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(present, later)
 $$;
 
--- What more room saves where no more updates are HOT.
-CREATE FUNCTION ff_internal.saved_without_hot(seen_cause text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE seen_cause WHEN 'settled' THEN 'pages are pruned less often'
-                       ELSE 'the old and the new version of a row share a page more often' END;
-
--- Why a step that pays, but makes no more updates HOT, is not advised.
-CREATE FUNCTION ff_internal.words_without_hot(
-    e ff_internal.table_evidence, d ff_internal.decision, n ff_internal.step) RETURNS text
+-- That a step would make fewer updates HOT. One above the present step costs each page a row that moves, once.
+CREATE FUNCTION ff_internal.less_hot(e ff_internal.table_evidence, n ff_internal.step, present integer) RETURNS text
 LANGUAGE sql STABLE
-RETURN format('. %s would save %s of its cost, because %s%s, but ', n.fillfactor,
-              ff_internal.percent(100 * (1 - 1 / d.gain)), ff_internal.saved_without_hot(d.seen_cause),
-              CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END)
-       || CASE d.because WHEN 'less_hot'
-          THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct),
+RETURN (SELECT format('fewer updates would be HOT: %s predicted%s, %s seen', ff_internal.percent(p.pct),
+                      CASE WHEN n.fillfactor > present THEN ' once settled' ELSE '' END,
                       ff_internal.percent(100 * e.hot_share))
-          ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
-                      ff_internal.percent(ff_internal.setting('min_gain')
-                                          * ff_internal.threshold('CLEAR_GAINS'))) END;
-
--- Why the step that costs least (ff_curve() marks it) is not the one advised; NULL: it is, or is named already.
-CREATE FUNCTION ff_internal.words_of_best(
-    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    c    ff_internal.choice := f.choice;
-    now  ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
-    best ff_internal.step := ff_internal.best_step(f.steps, d.current_step, d.recommended_fillfactor);
-    -- the cost of each step is relative to the best one
-    saved CONSTANT float8 := 100 * (1 - best.cost / now.cost);
-    named CONSTANT boolean := d.action <> 'keep' OR d.because IN ('less_hot', 'no_hot_gain', 'not_worth');
-BEGIN
-    IF NOT d.wants_model OR best.hot_pct IS NULL OR saved IS NULL OR best.fillfactor = now.fillfactor
-       OR best.fillfactor = d.step AND named THEN
-        RETURN NULL;
-    END IF;
-    RETURN format('. The best step, %s, would save %s, but ', best.fillfactor, ff_internal.percent(saved)) || CASE
-        WHEN saved < ff_internal.setting('min_gain')
-        THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
-                    ff_internal.percent(ff_internal.setting('min_gain')))
-        WHEN d.because = 'siblings' THEN 'not over all partitions'
-        WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
-        WHEN best.hot_pct < 100 * e.hot_share
-        THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(best.hot_pct),
-                    ff_internal.percent(100 * e.hot_share))
-        WHEN best.needs_rewrite AND c.rewrite_gain > sqrt(now.cost / best.cost)
-        THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor)
-        WHEN d.step <> now.fillfactor
-        THEN format('that is not clearly more than %s, which is nearer to today''s', d.step)
-        ELSE 'that is not sure: it does not follow from all that explains what was seen' END;
-END
-$$;
+          FROM (SELECT CASE WHEN n.fillfactor > present THEN greatest(n.hot_pct, n.settled_hot_pct)
+                            ELSE n.hot_pct END) p(pct)
+         -- the tolerance of the model, in points
+         WHERE p.pct < 100 * e.hot_share - CASE WHEN n.fillfactor > present THEN 0.5 ELSE 0 END);
 
 -- What a change would bring, what is missing for one, or why the fillfactor stays.
 CREATE FUNCTION ff_internal.words_of_action(
@@ -287,11 +228,13 @@ LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     cause  CONSTANT text := d.seen_cause;
-    c      ff_internal.choice := f.choice;
-    now    ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
-    n      ff_internal.step := ff_internal.step_at(f.steps, d.step);
+    now    CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
+    n      CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.step);
     less   CONSTANT bigint := e.heap_bytes + e.index_bytes - n.size_bytes - n.index_bytes;
-    enough CONSTANT bigint := d.needed_updates;
+    saved  CONSTANT text := ff_internal.percent(100 * (1 - 1 / d.gain));
+    -- where no more updates are HOT
+    sharing CONSTANT text := CASE cause WHEN 'settled' THEN 'pages are pruned less often'
+                                  ELSE 'the old and the new version of a row share a page more often' END;
 BEGIN
     IF d.action IN ('lower', 'raise') THEN
         RETURN concat(
@@ -300,8 +243,8 @@ BEGIN
             ': ' || ff_internal.percent(n.hot_pct) || ' HOT predicted (' || trim_scale(round(n.hot_pct_low::numeric, 1))
                 || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
             CASE WHEN d.action = 'lower' AND n.hot_pct < 100 * (e.hot_share + ff_internal.threshold('LACKING'))
-                 THEN format(', hardly more than now, but %s, which saves %s', ff_internal.saved_without_hot(cause),
-                             ff_internal.percent(100 * (1 - 1 / d.gain))) END,
+                 THEN format(', hardly more than now, but %s, which saves %s', sharing, saved) END,
+            CASE WHEN d.action = 'raise' THEN ', ' || ff_internal.percent(n.settled_hot_pct) || ' once settled' END,
             CASE WHEN d.action = 'raise' AND less > 0
                  THEN format(', %s less to store and read once rewritten', pg_size_pretty(less))
                  WHEN d.action = 'raise' THEN ''
@@ -314,99 +257,122 @@ BEGIN
                       ff_internal.setting('fits'));
     ELSIF d.action = 'wait' AND cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
         RETURN format('. %s may be better, but ', n.fillfactor) || CASE
-            WHEN d.because = 'just_changed' THEN 'it was changed lately: ' || ff_internal.until_day(e.since_change_s)
-            WHEN d.because = 'may_settle' THEN 'it may become HOT by itself: ' || ff_internal.until_day(e.window_s)
-            WHEN d.because = 'watched_too_briefly' AND e.since_change_s < ff_internal.threshold('FULL_DAY')
-            THEN ff_internal.until_day(e.since_change_s)
-            WHEN d.because = 'watched_too_briefly'
+            WHEN d.because = 'just_changed' THEN 'it was changed lately: ' || ff_internal.until(e, d, e.since_change_s)
+            WHEN d.because = 'may_settle' THEN 'it may become HOT by itself: ' || ff_internal.until(e, d, e.window_s)
+            WHEN d.because = 'watched_too_briefly' AND e.since_change_s >= ff_internal.threshold('FULL_DAY')
             THEN format('since its last change it is updated less than half as often as before: wait until it is '
                         'as busy again, or for %s more',
                         ff_internal.span(extract(epoch FROM ff_internal.lookback())::float8 - e.since_change_s))
-            WHEN e.since_updated < enough
-            THEN ff_internal.until_updated(e, e.since_updated, enough)
+            WHEN d.because IS NULL AND e.since_updated < d.needed_updates
+            THEN ff_internal.until(e, d, NULL, e.since_updated, d.needed_updates)
                  || format(' (%s times fillfactor_advisor.min_updates)', ff_internal.threshold('ENOUGH'))
-            ELSE ff_internal.until_confident(e, d) END;
-    ELSIF d.because IN ('less_hot', 'no_hot_gain') THEN
-        RETURN ff_internal.words_without_hot(e, d, n);
-    ELSIF d.because = 'not_worth' THEN
-        RETURN format('. %s would save %s of its cost, which is too little to be worth a change; it is less than %s of '
-                      'what the updates of the costliest table cost (fillfactor_advisor.min_worth); and less than '
-                      '8 MB of disk',
-                      n.fillfactor, ff_internal.percent(100 * (1 - 1 / d.gain)),
-                      ff_internal.percent(ff_internal.setting('min_worth')));
+            ELSE ff_internal.until(e, d, CASE WHEN d.because IS NULL THEN e.window_s ELSE e.since_change_s END) END;
+    ELSIF d.because IN ('less_hot', 'no_hot_gain', 'not_worth') THEN
+        RETURN format('. %s would save %s of its cost', n.fillfactor, saved) || CASE
+            WHEN d.because = 'not_worth'
+            THEN format(', but that is not worth a change; it is less than %s of the cost of the costliest table''s '
+                        'updates (fillfactor_advisor.min_worth), and less than %s of disk',
+                        ff_internal.percent(ff_internal.setting('min_worth')),
+                        pg_size_pretty(ff_internal.threshold('WORTH_DISK')::bigint))
+            ELSE format(', because %s%s, but %s', sharing,
+                        CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END, CASE d.because
+                        WHEN 'less_hot' THEN ff_internal.less_hot(e, n, d.current_step)
+                        ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
+                                    ff_internal.percent(ff_internal.setting('min_gain')
+                                                        * ff_internal.threshold('CLEAR_GAINS'))) END) END;
     ELSIF d.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),
             CASE WHEN cause = 'row_growth' THEN '. If rows do not get longer than now, it' ELSE '. It' END,
             ' settles by itself: each page sheds a row once, whose room serves all later updates. ',
-            CASE WHEN c.settle_updates < 1 THEN 'Nearly all that can be HOT already is'
+            CASE WHEN (f.choice).settle_updates < 1 THEN 'Nearly all that can be HOT already is'
                  ELSE format('After %s more updates%s nearly all that can be HOT will be',
-                             round(c.settle_updates::numeric),
-                             ', ' || ff_internal.span(c.settle_updates * e.since_change_s
+                             round((f.choice).settle_updates::numeric),
+                             ', ' || ff_internal.span((f.choice).settle_updates * e.since_change_s
                                                       / nullif(e.since_updated, 0)) || ' at this rate,') END);
-    ELSIF d.action = 'wait' OR cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
+    ELSIF d.action = 'wait' OR d.because = 'toast' OR cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
         RETURN '';
     END IF;
     RETURN concat(
-        CASE WHEN d.cause = 'read_mostly' THEN '. Readers fetch more than 50 pages for each updated row' END,
+        CASE WHEN d.cause = 'read_mostly'
+             THEN format('. Readers fetch more than %s pages for each updated row', ff_internal.threshold('READS')) END,
         CASE d.because
             WHEN 'siblings' THEN '. Seen over all partitions, no other fillfactor is clearly better'
             WHEN 'just_changed' THEN '. No other fillfactor is better by enough to undo the last change'
             ELSE '. No other fillfactor is clearly better' END,
-        CASE WHEN c.filled_at > e.fillfactor
-                  AND c.rewrite_gain >= 1 + ff_internal.setting('min_gain') / 100
-             THEN format('. Its fullest pages are still as full as at %s: a rewrite should bring %s HOT', c.filled_at,
-                         ff_internal.percent(c.rewrite_hot_pct)) END,
         CASE WHEN cause = 'row_growth' OR now.size_bytes > 1.1 * 8192 * e.blocks
              THEN ff_internal.if_nothing_is_done(e, now) END);
 END
 $$;
 
--- The size that its rows need, if it has far more, and what becomes of the rest; NULL: it has not.
-CREATE FUNCTION ff_internal.words_of_bloat(e ff_internal.table_evidence, d ff_internal.decision) RETURNS text
-LANGUAGE sql STABLE
+-- The step that costs least, the percentage of today's cost that it saves, and why it is not advised; why is NULL if
+-- it is, or if words_of_action() says so. Of steps that differ by less than is shown, it is the advised one, the
+-- present one, or the highest.
+CREATE FUNCTION ff_internal.best(
+    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision,
+    OUT fillfactor integer, OUT saved float8, OUT why text)
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT format('. Its rows need %s, and it has %s: ', pg_size_pretty(z.needed::bigint), pg_size_pretty(z.size))
-           || CASE WHEN p.recently_dead_rows > 0.8 * p.dead_rows AND p.recently_dead_rows > e.live_rows
-                   THEN format('%s old row versions wait for a snapshot to end, ff_horizon() names it',
-                               round(p.recently_dead_rows::numeric))
-                   -- it was fuller
-                   WHEN e.inserted > 2 * e.live_rows
-                   THEN format('it held more before; VACUUM FULL or pg_repack makes it %s smaller until it does again',
-                               pg_size_pretty((z.size - z.needed)::bigint))
-                   ELSE format('VACUUM FULL or pg_repack makes it %s smaller, which needs no other fillfactor',
-                               pg_size_pretty((z.size - z.needed)::bigint)) END
-      FROM ff_internal.page_sample p
-     CROSS JOIN LATERAL (
-           SELECT least(e.heap_bytes, 8192 * e.blocks) AS size,
-                  coalesce(8192 * ceil(e.live_rows / nullif(ff_internal.rows_per_page(
-                      e.fillfactor, greatest(e.inserted_width, e.updated_width)), 0)), 0) AS needed) z
-     WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at AND d.seen_cause <> 'old_snapshot'
-       AND z.size > ff_internal.threshold('BLOAT') * z.needed
-       AND z.size - z.needed >= ff_internal.threshold('BLOAT_BYTES')
-     LIMIT 1
+DECLARE
+    now  CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
+    best ff_internal.step;
+    less_hot text;
+BEGIN
+    SELECT s.* INTO best FROM unnest(f.steps) s
+     WHERE s.cost < 1.0005 * (SELECT min(o.cost) FROM unnest(f.steps) o)
+     ORDER BY s.fillfactor = d.recommended_fillfactor DESC, s.fillfactor = d.current_step DESC, s.fillfactor DESC
+     LIMIT 1;
+    fillfactor := best.fillfactor;
+    saved := 100 * (1 - best.cost / now.cost);
+    less_hot := ff_internal.less_hot(e, best, d.current_step);
+    IF NOT d.wants_model OR d.seen_cause = 'few_updates' OR best.hot_pct IS NULL OR best.fillfactor = now.fillfactor
+       OR best.fillfactor = d.step
+          AND (d.action <> 'keep' OR d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'toast')) THEN
+        RETURN;
+    END IF;
+    why := CASE
+        WHEN saved < ff_internal.setting('min_gain')
+        THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
+                    ff_internal.percent(ff_internal.setting('min_gain')))
+        WHEN d.because = 'siblings' THEN 'not over all partitions'
+        WHEN best.needs_rewrite AND (f.choice).rewrite_gain > sqrt(now.cost / best.cost)
+        THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor)
+        WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
+        WHEN less_hot <> '' THEN less_hot
+        WHEN d.step <> now.fillfactor
+        THEN format('that is not clearly more than %s, which is nearer to today''s', d.step)
+        ELSE 'that is not sure: it does not follow from all that explains what was seen' END;
+END
 $$;
 
--- What updates put into TOAST, if most of the table is there; NULL: it is not, or they do not. Rows that were inserted
--- have as many chunks as live ones; the other chunks are of updates.
-CREATE FUNCTION ff_internal.words_of_toast(e ff_internal.table_evidence) RETURNS text
+-- What its size says: pages that a rewrite gives back, or TOAST that no fillfactor changes.
+CREATE FUNCTION ff_internal.words_of_size(
+    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT format('. %s of its %s are TOAST, and each update puts %s there: no fillfactor changes that',
-                  pg_size_pretty(e.toast_bytes), pg_size_pretty(e.toast_bytes + e.heap_bytes + e.index_bytes),
-                  -- a chunk is at most a quarter of a page
-                  pg_size_pretty((2000 * t.chunks / t.updated)::bigint))
-      FROM pg_class c
-      LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = c.oid
-     CROSS JOIN LATERAL jsonb_to_record(o.said || (o.said->'counted')) s(
-           toast_inserted bigint, toast_live bigint, inserted bigint, live bigint, updated bigint)
-     CROSS JOIN LATERAL (
-           SELECT coalesce(s.toast_inserted, pg_stat_get_tuples_inserted(c.reltoastrelid))
-                  - coalesce(s.inserted, pg_stat_get_tuples_inserted(c.oid))
-                    * coalesce(s.toast_live, pg_stat_get_live_tuples(c.reltoastrelid))
-                    / greatest(1, coalesce(s.live, pg_stat_get_live_tuples(c.oid)))::float8 AS chunks,
-                  nullif(coalesce(s.updated, pg_stat_get_tuples_updated(c.oid)), 0) AS updated) t
-     WHERE c.oid = e.relation AND e.toast_bytes > e.heap_bytes + e.index_bytes AND t.chunks >= t.updated
+    SELECT concat(CASE
+        WHEN d.rewrite = 'pays' AND (f.choice).filled_at > e.fillfactor
+        THEN format('. Its fullest pages are still as full as at %s: a rewrite at the same fillfactor brings %s HOT, '
+                    'and it would pay for itself',
+                    (f.choice).filled_at, ff_internal.percent((f.choice).rewrite_hot_pct))
+        WHEN d.rewrite IS NOT NULL
+        THEN format('. Its rows need %s, and it has %s: ', pg_size_pretty(z.needed), pg_size_pretty(z.now)) || CASE
+            WHEN d.rewrite = 'awaits_snapshot'
+            THEN (SELECT format('%s old row versions wait for a snapshot to end, ff_horizon() names it',
+                                round(p.recently_dead_rows::numeric))
+                    FROM ff_internal.page_sample p WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1)
+            ELSE replace(CASE d.rewrite
+                WHEN 'pays' THEN 'a rewrite at the same fillfactor makes it % smaller, and it would pay for itself'
+                WHEN 'refills'
+                THEN 'it held more before; VACUUM FULL or pg_repack makes it % smaller until it does again'
+                ELSE 'VACUUM FULL or pg_repack makes it % smaller, which needs no other fillfactor' END,
+                '%', pg_size_pretty(z.now - z.needed)) END END,
+        CASE WHEN NOT d.idle AND e.toast_bytes > e.heap_bytes + e.index_bytes
+             THEN format('. %s of its %s are TOAST, and each update puts ', pg_size_pretty(e.toast_bytes),
+                         pg_size_pretty(e.toast_bytes + e.heap_bytes + e.index_bytes))
+                  || pg_size_pretty(ff_internal.toasted(e.relation)::bigint)
+                  || ' there: no fillfactor changes that' END)
+      FROM (SELECT ff_internal.heap_needed(e)::bigint, least(e.heap_bytes, 8192 * e.blocks)) z(needed, now)
 $$;
 
 -- What the source of a mirror did not tell of a table, and the GRANT that helps, in sentences; NULL: nothing lacks.
@@ -426,55 +392,66 @@ RETURN (SELECT string_agg(m.lack || '.', ' ')
                 WHERE strpos(u, ff_internal.qualified_name(relation) || ':') > 0) m(lack)
          WHERE o.kind = 'server');
 
+-- The confidence as a product, with the factors that are not always 1; NULL: nothing is known.
+CREATE FUNCTION ff_internal.confidence_words(d ff_internal.decision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
+           to_char(d.confidence, '"Confidence "FM0.09'), to_char(d.of_updates, '" = enough seen "FM0.09'),
+           to_char(d.of_time, '" x long enough "FM0.09'),
+           to_char(nullif(d.of_counters, 1), '" x counters lost "FM0.09'),
+           to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
+           to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
+           CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
+           to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
+           CASE WHEN d.wants_model THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;
+
 -- The reason as a phrase of at most 34 characters, and in sentences.
 CREATE FUNCTION ff_internal.words(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    c      ff_internal.choice := f.choice;
+    c       CONSTANT ff_internal.choice := f.choice;
     changes CONSTANT boolean := d.action IN ('lower', 'raise');
-    w       record := ff_internal.words_without_data(e, d);
+    cause   record := ff_internal.words_without_data(e, d);
+    best    record;
     rehearsed text;
 BEGIN
-    phrase := w.phrase;
-    reason := w.reason;
-    IF reason IS NOT NULL THEN
-        RETURN;
-    ELSIF d.seen_cause = 'few_updates' THEN
-        w := ff_internal.words_of_few(e, d);
-    ELSE
-        w := ff_internal.words_of_cause(e, f, d);
+    IF cause.reason IS NULL THEN
+        cause := ff_internal.words_of_cause(e, f, d);
+        best := ff_internal.best(e, f, d);
+        IF c.current_step IS NOT NULL THEN
+            SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those '
+                          'at %s; %s; %s',
+                          r.to_fillfactor, round(r.hot_pct::numeric, 1),
+                          trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
+                          round(r.size_pct::numeric), r.from_fillfactor, r.verdict, r.brings)
+                   || CASE WHEN r.left_out > 0
+                           THEN format(', with %s of its kinds of work left out as too rare', r.left_out) ELSE '' END
+              INTO rehearsed
+              FROM ff_internal.rehearsal r WHERE r.rel_id = e.rel_id AND r.from_fillfactor = e.fillfactor
+             ORDER BY r.measured_at DESC LIMIT 1;
+        END IF;
+        cause.reason := concat(
+            upper(left(cause.reason, 1)), substr(cause.reason, 2), ff_internal.words_of_action(e, f, d),
+            '. The best step, ' || best.fillfactor || ', would save ' || ff_internal.percent(best.saved) || ', but '
+                || best.why,
+            ff_internal.words_of_size(e, f, d),
+            CASE WHEN changes AND d.because = 'siblings' THEN '. Judged together with the other partitions' END,
+            CASE WHEN d.action <> 'wait' AND c.advised_step <> c.advised_in_ram
+                 THEN format('. Table and indexes are %s times memory; if they fitted, %s would be best',
+                             round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
+            CASE WHEN d.wants_model AND NOT d.columns_known AND d.action IN ('lower', 'wait')
+                 THEN '. Whether an indexed column changes is not known: ' || ff_internal.statements_hint() END,
+            CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
+            CASE WHEN e.open_writers > 0 AND NOT changes
+                 THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
+            rehearsed,
+            CASE WHEN changes AND e.window_s < ff_internal.threshold('FULL_DAY')
+                 THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
+            '.');
     END IF;
-    phrase := w.phrase;
-    IF c.current_step IS NOT NULL THEN
-        SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those at '
-                      '%s; %s; %s',
-                      r.to_fillfactor, round(r.hot_pct::numeric, 1),
-                      trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
-                      round(r.size_pct::numeric), r.from_fillfactor, r.verdict, r.brings)
-               || CASE WHEN r.left_out > 0
-                       THEN format(', with %s of its kinds of work left out as too rare', r.left_out) ELSE '' END
-          INTO rehearsed
-          FROM ff_internal.rehearsal r WHERE r.rel_id = e.rel_id AND r.from_fillfactor = e.fillfactor
-         ORDER BY r.measured_at DESC LIMIT 1;
-    END IF;
-    reason := concat(
-        upper(left(w.reason, 1)), substr(w.reason, 2), ff_internal.words_of_action(e, f, d),
-        ff_internal.words_of_best(e, f, d), CASE WHEN NOT changes THEN ff_internal.words_of_bloat(e, d) END,
-        CASE WHEN NOT d.idle THEN ff_internal.words_of_toast(e) END,
-        CASE WHEN changes AND d.because = 'siblings' THEN '. Judged together with the other partitions' END,
-        CASE WHEN d.action <> 'wait' AND c.advised_step <> c.advised_in_ram
-             THEN format('. Table and indexes are %s times memory; if they fitted, %s would be best',
-                         round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
-        CASE WHEN d.wants_model AND NOT d.columns_known AND d.action IN ('lower', 'wait')
-             THEN '. Whether an indexed column changes is not known: ' || ff_internal.statements_hint() END,
-        CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
-        CASE WHEN e.open_writers > 0 AND NOT changes
-             THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
-        rehearsed,
-        CASE WHEN changes AND e.window_s < ff_internal.threshold('FULL_DAY')
-             THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
-        '.');
+    phrase := cause.phrase;
+    reason := cause.reason;
 END
 $$;

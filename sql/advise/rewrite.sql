@@ -6,13 +6,6 @@ CREATE FUNCTION ff_internal.free_bytes(tablespace oid) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_free_bytes';
 
--- Whether pg_repack is there; in a mirror, on the source.
-CREATE FUNCTION ff_internal.has_repack() RETURNS boolean
-LANGUAGE sql STABLE
-RETURN (SELECT CASE WHEN s.observed IS NULL THEN EXISTS (SELECT FROM pg_extension r WHERE r.extname = 'pg_repack')
-                    ELSE coalesce(s.observed->'extensions' ? 'pg_repack', false) END
-          FROM ff_internal.server s);
-
 -- The duration of a rewrite in words.
 CREATE FUNCTION ff_internal.rewrite_time(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -114,7 +107,8 @@ AS $$
       FROM pg_class c
      CROSS JOIN ff_internal.rewrite_conditions(c.oid) t
      CROSS JOIN LATERAL (SELECT ff_internal.qualified_name(c.oid), ff_internal.quoted_name(t.cluster_by),
-                                ff_internal.server_setting('wal_level')) o(target, in_order, wal_level)
+                                ff_internal.server_setting('wal_level'), s.observed FROM ff_internal.server s)
+                        o(target, in_order, wal_level, observed)
      -- Copying while others read and write takes longer: 1.2 (measured by test/bench/rewrite: 1.05 to 1.7)
      CROSS JOIN LATERAL (VALUES
            (1, 'REINDEX CONCURRENTLY', c.relkind = 'i', format('REINDEX INDEX CONCURRENTLY %s;', o.target), 'psql', 1,
@@ -131,7 +125,9 @@ AS $$
                 THEN 'needs max_repack_replication_slots above 0' END),
             'readers and writers go on; ACCESS EXCLUSIVE for a moment at the end'),
            -- by default pg_repack would end the sessions that it waits for
-           (3, 'pg_repack', c.relkind <> 'i' AND ff_internal.has_repack(),
+           (3, 'pg_repack', c.relkind <> 'i'
+            AND CASE WHEN o.observed IS NULL THEN EXISTS (SELECT FROM pg_extension r WHERE r.extname = 'pg_repack')
+                     ELSE o.observed->'extensions' ? 'pg_repack' END,
             CASE WHEN t.schema || t.name !~ ff_internal.unprintable()
                  THEN concat('pg_repack', CASE WHEN o.in_order IS NULL THEN ' --no-order' END,
                              ' --no-kill-backend --wait-timeout=60 --table=',
@@ -153,13 +149,21 @@ CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
 
--- WAL that changes save, given for a day: a day, or per 1,000 updates until an hour was watched; NULL: none.
-CREATE FUNCTION ff_internal.wal_saved(wal numeric, updates_per_s float8, watched_s float8) RETURNS text
+-- Bytes that are given for a day as they are shown: for 1,000 updates until an hour was watched.
+CREATE FUNCTION ff_internal.wal_rate(
+    a_day float8, updates_per_s float8, watched_s float8, OUT bytes numeric, OUT per text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN watched_s < 3600
-            THEN ff_internal.less_or_more(nullif(round(wal / nullif(86.4 * updates_per_s, 0)::numeric), 0))
-                 || ' WAL per 1,000 updates'
-            ELSE ff_internal.less_or_more(nullif(wal, 0)) || ' WAL a day' END;
+AS $$
+    SELECT round(CASE WHEN s.short THEN a_day / nullif(86.4 * updates_per_s, 0) ELSE a_day END::numeric),
+           CASE WHEN s.short THEN ' per 1,000 updates' ELSE ' a day' END
+      FROM (SELECT watched_s < ff_internal.threshold('RATES')) s(short)
+$$;
+
+-- WAL that changes save, in words; NULL: none.
+CREATE FUNCTION ff_internal.wal_saved(wal float8, updates_per_s float8, watched_s float8) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT ff_internal.less_or_more(nullif(w.bytes, 0)) || ' WAL' || w.per
+          FROM ff_internal.wal_rate(wal, updates_per_s, watched_s) w);
 
 -- The total effect of changes, in words. wal_pct: of the WAL of the updates.
 CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s float8,
@@ -169,3 +173,28 @@ RETURN concat_ws(', ', 'about ' || ff_internal.wal_saved(wal_saved, updates_per_
                        || coalesce(to_char(-wal_pct, '" ("FMSG990" %)"'), ''),
                  ff_internal.less_or_more(-disk) || ' disk',
                  ff_internal.rewrite_time(rewrite_s) || ' of rewriting');
+
+-- Totals of the changes that are not provisional, or of all if all are: savings, bytes and seconds of rewrites; words:
+-- their number and what they bring; NULL: nothing. changes: columns of ff_advise(), and of those of a script its
+-- rewrites; wal_bytes_per_day: of the updates, now.
+CREATE FUNCTION ff_internal.plan_total(changes jsonb[]) RETURNS jsonb
+LANGUAGE sql STABLE
+RETURN (
+    SELECT to_jsonb(t) || jsonb_build_object('words',
+               concat(ff_internal.counted(t.changes, 'change'), CASE WHEN t.provisional < t.changes
+                      THEN ' (' || nullif(t.provisional, 0) || ' of them provisional, which are not counted here)' END,
+                      ': ')
+               || nullif(ff_internal.brings(
+                      t.wal_bytes_per_day_saved, t.disk_bytes_change, t.rewrite_seconds, t.updates_per_s, t.observed_s,
+                      100 * t.wal_bytes_per_day_saved / t.wal_bytes_per_day), ''))
+      FROM (SELECT cardinality(changes) AS changes, min(p.n) AS provisional,
+                   sum((c->>'wal_bytes_per_day_saved')::numeric) AS wal_bytes_per_day_saved,
+                   nullif(sum((c->>'wal_bytes_per_day')::numeric), 0) AS wal_bytes_per_day,
+                   sum((c->>'disk_bytes_change')::numeric) AS disk_bytes_change,
+                   sum((c->>'updates_per_s')::float8) AS updates_per_s,
+                   min(extract(epoch FROM (c->>'observed')::interval))::float8 AS observed_s, count(m) AS rewrites,
+                   coalesce(sum((m->>'wal_bytes')::bigint), 0) AS rewrite_wal_bytes,
+                   sum(coalesce(m->>'seconds', c->>'rewrite_seconds')::float8) AS rewrite_seconds
+              FROM (SELECT count(*) AS n FROM unnest(changes) c WHERE (c->>'provisional')::boolean) p
+              LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
+              LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method') t);

@@ -7,7 +7,9 @@ CREATE TYPE ff_internal.decision AS (
     seen_cause             text,     -- what the evidence alone shows; cause may be read_mostly or settling instead
     action                 text,     -- lower, raise, keep or wait
     because                text,     -- why the step was not the model's own (siblings), or a change waits:
-        -- just_changed, watched_too_briefly, may_settle; or is not made: not_worth, less_hot, no_hot_gain
+        -- just_changed, watched_too_briefly, may_settle; or is not made: not_worth, toast, less_hot, no_hot_gain
+    rewrite                text,     -- of a table that keeps its fillfactor, a rewrite at that: pays; or it has more
+        -- than twice the pages that its rows need: possible, refills, awaits_snapshot; NULL: none of these
     recommended_fillfactor integer,  -- percent; the present one if nothing is to change
     current_step           integer,  -- fillfactor of the table's present step of the curve; NULL: no model
     step                   integer,  -- fillfactor of the step considered, even if not advised
@@ -43,34 +45,12 @@ $$);
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.advice AS (
     -- A row of ff_advise(), whose comment describes the columns.
-    relation                   regclass, -- the table
-    fillfactor                 integer,  -- now
-    recommended_fillfactor     integer,  -- advised
-    action                     text,     -- what to do
-    cause                      text,     -- why
-    confidence                 real,     -- 0 to 1
-    updates_per_s              real,     -- rows
-    hot_pct                    real,     -- of the recent updates
-    recoverable_pct            real,     -- of the recent updates
-    predicted_hot_pct          real,     -- at recommended_fillfactor
-    rows_per_page              integer,  -- now
-    predicted_rows_per_page    integer,  -- at recommended_fillfactor
-    size_bytes                 bigint,   -- now
-    predicted_size_bytes       bigint,   -- at recommended_fillfactor
-    ram_ratio                  real,     -- (table + indexes) / memory
-    predicted_wal_pct          real,     -- of today
-    gain_pct                   real,     -- of the cost
-    wal_bytes_per_day_saved    bigint,   -- for a change
-    disk_bytes_change          bigint,   -- for a change
-    cpu_seconds_per_day_saved  real,     -- for a change
-    needs_rewrite              boolean,  -- for a change
-    rewrite_disk_bytes         bigint,   -- of the least disturbing way
-    rewrite_wal_bytes          bigint,   -- likewise
-    rewrite_seconds            float8,   -- likewise
-    observed                   interval, -- time that the window covers
-    provisional                boolean,  -- less than a day
-    reason                     text,     -- in sentences
-    ddl                        text      -- the statement
+    relation regclass, fillfactor integer, recommended_fillfactor integer, action text, cause text, confidence real,
+    updates_per_s real, hot_pct real, recoverable_pct real, predicted_hot_pct real, rows_per_page integer,
+    predicted_rows_per_page integer, size_bytes bigint, predicted_size_bytes bigint, ram_ratio real,
+    predicted_wal_pct real, gain_pct real, wal_bytes_per_day_saved bigint, disk_bytes_change bigint,
+    cpu_seconds_per_day_saved real, needs_rewrite boolean, rewrite_disk_bytes bigint, rewrite_wal_bytes bigint,
+    rewrite_seconds float8, observed interval, provisional boolean, reason text, ddl text
 );
 $$);
 

@@ -70,16 +70,6 @@ AS $$
      WHERE $1 IS NULL OR i.leaf = $1
 $$;
 
--- Rows updated per row inserted in the other partitions or shards; NULL: there are none.
-CREATE FUNCTION ff_internal.siblings_updated(relation regclass) RETURNS float8
-LANGUAGE sql STABLE
-RETURN (SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
-          FROM ff_internal.sibling w
-          JOIN ff_internal.sibling i ON i.parent = w.parent AND i.leaf <> w.leaf
-          JOIN ff_internal.followed r ON r.relid = i.leaf
-          JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
-         WHERE w.leaf = relation);
-
 -- Decision for a distributed table: that of its busiest shard (the first), with the counters and sizes of all. If no
 -- shard is on this node, the first is the table itself.
 CREATE FUNCTION ff_internal.distributed(parent regclass, shards ff_internal.judged[]) RETURNS ff_internal.judged
@@ -97,12 +87,13 @@ BEGIN
         RETURN v;
     END IF;
     SELECT sum(o.heap_bytes), sum(o.index_bytes), sum(o.ram_ratio), sum(o.inserted), sum(o.updated),
-           sum(o.hot_updated), sum(o.blocks),
+           sum(o.hot_updated), sum(o.blocks), sum(o.live_rows),
            ', with ' || ff_internal.percent(100 * min(coalesce(o.updated, 0)) / nullif(sum(o.updated), 0)::float8)
                || ' to ' || ff_internal.percent(100 * max(o.updated) / nullif(sum(o.updated), 0)::float8)
                || ' of the updates each, ' || ff_internal.percent(100 * min(o.hot_share))
                || ' to ' || ff_internal.percent(100 * max(o.hot_share)) || ' of them HOT'
-      INTO e.heap_bytes, e.index_bytes, e.ram_ratio, e.inserted, e.updated, e.hot_updated, e.blocks, skew
+      INTO e.heap_bytes, e.index_bytes, e.ram_ratio, e.inserted, e.updated, e.hot_updated, e.blocks, e.live_rows,
+           skew
       FROM unnest(shards) u CROSS JOIN LATERAL (SELECT (u.evidence).*) o;
     -- a shard without this step stays as it is
     f.steps := ARRAY(

@@ -109,9 +109,9 @@ BEGIN ATOMIC
         SELECT 1 AS kind, a.wal_bytes_per_day_saved AS wal, a.cpu_seconds_per_day_saved AS cpu,
                a.disk_bytes_change AS disk, a.relation::oid AS oid, a.action, to_jsonb(a) - 'ddl' AS facts, r.rewrite,
                CASE a.action
-               WHEN 'lower' THEN 'old pages keep their density until then, and it saves more than it costs'
-               ELSE format('gives back %s at once; otherwise new rows fill the old pages only gradually',
-                           pg_size_pretty(a.size_bytes - a.predicted_size_bytes)) END AS reason
+               WHEN 'raise' THEN format('gives back %s at once; otherwise new rows fill the old pages only gradually',
+                                        pg_size_pretty(a.size_bytes - a.predicted_size_bytes))
+               ELSE 'old pages keep their density until then, and it saves more than it costs' END AS reason
           FROM (SELECT NULL::regclass AS relation WHERE target IS NULL
                 UNION ALL
                 SELECT coalesce(t.relid, target)
@@ -121,7 +121,9 @@ BEGIN ATOMIC
          CROSS JOIN LATERAL (SELECT (v.advice).* FROM ff_internal.advice(s.relation) v) a
          -- after a raise, rewrite only to free a tenth of the table or more (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
+                                    WHEN 'keep' THEN true
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
+         WHERE a.action IN ('lower', 'raise') OR a.needs_rewrite
         UNION ALL
         SELECT 2, NULL, NULL, i.predicted_size_bytes - i.size_bytes, i.index, i.action,
                to_jsonb(i) - '{index,ddl}'::text[]
@@ -132,7 +134,7 @@ BEGIN ATOMIC
     SELECT a.facts || jsonb_build_object('oid', a.oid, 'rewrite',
                jsonb_build_object('wanted', a.rewrite, 'reason', CASE WHEN a.rewrite THEN a.reason END))
       FROM advised a
-     WHERE a.action IN ('lower', 'raise', 'rebuild')
+     WHERE a.kind = 1 OR a.action = 'rebuild'
      ORDER BY a.kind, a.wal DESC NULLS LAST, a.cpu DESC NULLS LAST, a.disk, a.oid;
 END;
 
@@ -158,8 +160,8 @@ RETURN (
                                                                                  max(x.indkey::text)))]
              FROM pg_index x WHERE x.indexrelid = c.oid) i(who)
      CROSS JOIN LATERAL (
-           -- a rebuild changes no option
-           SELECT CASE facts->>'action' WHEN 'rebuild' THEN c.reloptions
+           -- a rebuild or a plain rewrite changes no option
+           SELECT CASE facts->>'action' WHEN 'rebuild' THEN c.reloptions WHEN 'keep' THEN c.reloptions
                        WHEN 'undo' THEN ff_internal.text_array(facts->'options_after')::text[]
                        ELSE ff_internal.options_after(c.reloptions, ARRAY[
                             'fillfactor=' || (facts->>'recommended_fillfactor')]) END) a(options)
@@ -199,24 +201,10 @@ AS $$
               FROM unnest(changes) c
               JOIN pg_inherits i ON i.inhrelid = (c->>'oid')::oid
               JOIN pg_class p ON p.oid = i.inhparent AND p.relkind = 'p'
+             WHERE c->>'action' <> 'keep'
              ORDER BY p.oid, (c->>'updates_per_s')::float8 DESC NULLS LAST) p
      CROSS JOIN LATERAL (SELECT (p.leaf->>'recommended_fillfactor')::integer) f(fillfactor)
 $$;
-
--- Totals of the changes that are not provisional, or of all if all are.
-CREATE FUNCTION ff_internal.plan_total(changes jsonb[]) RETURNS jsonb
-LANGUAGE sql STABLE
-RETURN (
-    SELECT jsonb_build_object('changes', cardinality(changes), 'provisional', min(p.n),
-               'wal_bytes_per_day_saved', sum((c->>'wal_bytes_per_day_saved')::numeric),
-               'disk_bytes_change', sum((c->>'disk_bytes_change')::numeric),
-               'updates_per_s', sum((c->>'updates_per_s')::float8),
-               'observed_s', min(extract(epoch FROM (c->>'observed')::interval)), 'rewrites', count(m),
-               'rewrite_wal_bytes', coalesce(sum((m->>'wal_bytes')::bigint), 0),
-               'rewrite_seconds', sum((m->>'seconds')::float8))
-      FROM (SELECT count(*) AS n FROM unnest(changes) c WHERE (c->>'provisional')::boolean) p
-      LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
-      LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method');
 
 -- What ff_script() and ff_script_json() return.
 CREATE FUNCTION ff_internal.plan(target regclass, top integer, undo boolean DEFAULT false) RETURNS jsonb
@@ -293,8 +281,7 @@ LANGUAGE sql STABLE ROWS 12
 AS $$
     SELECT '-- ' || ff_internal.plain(l.line)
       FROM jsonb_to_record(p->'total') t(
-               changes integer, provisional integer, wal_bytes_per_day_saved numeric, disk_bytes_change numeric,
-               updates_per_s float8, observed_s float8, rewrites integer, rewrite_seconds float8)
+               changes integer, provisional integer, rewrites integer, words text)
      CROSS JOIN ff_internal.plain(p->>'database') db
       -- psql treats a name with an equals sign, or one like a URI, as a connection string
      CROSS JOIN ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
@@ -305,12 +292,8 @@ AS $$
            CASE WHEN t.changes = 0 AND (p->>'undo')::boolean
                 THEN 'No change of a fillfactor is left to be taken back. ff_history() has those of a table.'
                 WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
-                ELSE format('brings:    %s%s: %s', ff_internal.counted(t.changes, 'change'),
-                         CASE t.provisional WHEN 0 THEN '' WHEN t.changes THEN ', provisional'
-                              ELSE format(' (%s of them provisional, which are not counted here)', t.provisional) END,
-                         coalesce(nullif(ff_internal.brings(t.wal_bytes_per_day_saved, t.disk_bytes_change,
-                                             t.rewrite_seconds, t.updates_per_s, t.observed_s), ''),
-                                  'the fillfactors from before'))
+                ELSE 'brings:    '
+                     || coalesce(t.words, ff_internal.counted(t.changes, 'change') || ': the fillfactors from before')
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
@@ -345,6 +328,7 @@ AS $$
      CROSS JOIN unnest(ARRAY[
            format('-- %s of %s: %s, %s', n, changes, c->>'relation', concat_ws('; ',
                CASE c->>'action' WHEN 'rebuild' THEN 'rebuild at fillfactor ' || (c->>'fillfactor')
+                    WHEN 'keep' THEN 'rewrite at fillfactor ' || (c->>'fillfactor')
                     ELSE format('fillfactor %s -> %s', c->>'fillfactor', c->>'recommended_fillfactor') END,
                ff_internal.wal_saved((c->>'wal_bytes_per_day_saved')::numeric, (c->>'updates_per_s')::float8,
                                      extract(epoch FROM (c->>'observed')::interval)::float8),

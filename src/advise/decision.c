@@ -116,8 +116,8 @@ cause_of(const DnFacts *f, int is_idle)
 	if (lacking < LACKING)
 		return "settled";
 	why = cause_of_lack(f);
-	/* only room helps, and how much of it rows need is unknown */
-	return width == 0 && !is(why, "old_snapshot") ? "no_data" : why;
+	/* only room helps, and how much of it rows need is unknown; after a day it stays unknown */
+	return width == 0 && !is(why, "old_snapshot") && f->window_s < FULL_DAY ? "no_data" : why;
 }
 
 /* What the evidence shows. */
@@ -307,6 +307,20 @@ worth_it(const DnFacts *f, const DnDecision *d)
 			 !(f->disk_now - f->step_disk[then] >= need * WORTH_DISK));
 }
 
+/*
+ * Whether most of what an update writes goes to TOAST, so that the change saves less than
+ * min_gain of the WAL of all.
+ */
+static int
+in_toast(const DnFacts *f, const DnDecision *d)
+{
+	int			then = place_of(f->step_fillfactor, d->step);
+
+	return then >= 0 && f->toasted > f->wal_now &&
+		f->wal_now - f->step_wal[then] < f->min_gain * f->toasted &&
+		!(f->disk_now - f->step_disk[then] >= WORTH_DISK);
+}
+
 /* Why a change that pays has to wait, or is not made; NULL: neither. */
 static const char *
 hindrance(const DnFacts *f, const DnDecision *d, int way)
@@ -381,8 +395,8 @@ act_on_model(const DnFacts *f, DnDecision *d)
 	if (d->gain > 1 && way != 0)
 	{
 		why = way < 0 ? no_hot_gain(f, d) : NULL;
-		if (why == NULL && !worth_it(f, d))
-			why = "not_worth";
+		if (why == NULL)
+			why = in_toast(f, d) ? "toast" : !worth_it(f, d) ? "not_worth" : NULL;
 		if (why != NULL)
 		{
 			d->because = why;
@@ -402,6 +416,31 @@ act_on_model(const DnFacts *f, DnDecision *d)
 		d->cause = mostly_read(f) ? "read_mostly" : f->settling > SETTLING ? "settling" : d->cause;
 }
 
+/*
+ * What a rewrite at the present fillfactor would do: it pays, by the model and by what is
+ * worth a change; or pages are mostly empty (bloat), and it is possible, or useless, because the
+ * table fills them again, or because their versions wait for a snapshot to end.
+ */
+static const char *
+rewrite(const DnFacts *f, const DnDecision *d)
+{
+	double		spare = f->heap_now - f->heap_needed;
+	int			bloated = f->heap_now > BLOAT * f->heap_needed && spare >= BLOAT_BYTES;
+
+	if (is(d->action, "lower") || is(d->action, "raise") || is(d->seen_cause, "no_data") ||
+		is(d->seen_cause, "not_examined") || is(d->seen_cause, "old_snapshot"))
+		return NULL;
+	if (bloated && f->snapshot_awaited > 0)
+		return "awaits_snapshot";
+	if (bloated && f->inserted > REFILLS * f->live_rows)
+		return "refills";
+	if (is(d->action, "keep") && d->wants_model && f->model_changes > 0 &&
+		f->advised_step == f->current_step && d->confidence >= d->needed_confidence &&
+		(f->filled_at > f->fillfactor || spare >= WORTH_DISK))
+		return "pays";
+	return bloated ? "possible" : NULL;
+}
+
 void
 ff_facts_clear(DnFacts *f)
 {
@@ -415,6 +454,7 @@ ff_facts_clear(DnFacts *f)
  * 3. How sure that is, and how sure it must be.
  * 4. Wait if too little is known; keep if no step is better; else change, unless something
  *	  speaks against it.
+ * 5. Whether to rewrite a table that keeps its fillfactor.
  */
 void
 ff_decision(const DnFacts *f, DnDecision *d)
@@ -436,4 +476,5 @@ ff_decision(const DnFacts *f, DnDecision *d)
 		d->action = "keep";
 	d->recommended_fillfactor = is(d->action, "lower") || is(d->action, "raise") ?
 		d->step : f->fillfactor;
+	d->rewrite = rewrite(f, d);
 }

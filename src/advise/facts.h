@@ -37,6 +37,7 @@ FACT(open_writers)
 FACT(indexes)
 FACT(sampled_at)
 FACT(blocks)
+FACT(live_rows)
 FACT(rows_per_page)
 FACT(inserted_width)
 FACT(updated_width)
@@ -46,6 +47,10 @@ FACT(newpage_share)
 FACT(blocked_share)
 FACT(recoverable_share)
 FACT(held_back)
+FACT(heap_now)					/* bytes */
+FACT(heap_needed)				/* the same if its rows filled pages to its fillfactor */
+FACT(snapshot_awaited)			/* 1: most versions wait for a snapshot to end; looked up if it is bloated */
+FACT(toasted)					/* bytes that each update puts into TOAST; NAN: most of it is not there */
 FACT(written_today)				/* 1: in the last day; looked up if it was altered */
 
 /* The stored fit, as in type choice; NAN: none. */
@@ -57,6 +62,7 @@ FACT(best_gain)
 FACT(rewrite_gain)				/* cost now / cost after a rewrite at the present fillfactor */
 FACT(model_waits)
 FACT(model_changes)
+FACT(filled_at)					/* fillfactor of its pages, if higher than its own */
 FACT(model_confidence)
 FACT(settling)
 FACT(update_call_rows)
@@ -93,6 +99,7 @@ RESULT(TEXT, cause)
 RESULT(TEXT, seen_cause)
 RESULT(TEXT, action)
 RESULT(TEXT, because)
+RESULT(TEXT, rewrite)
 RESULT(NUMBER, recommended_fillfactor)
 RESULT(NUMBER, current_step)
 RESULT(NUMBER, step)

@@ -32,6 +32,8 @@ THRESHOLD(GROWS, 2)				/* times the size, from which more confidence is needed *
 THRESHOLD(WORTH_DISK, 8388608)	/* bytes of disk that are worth a change, whatever else it saves */
 THRESHOLD(BLOAT, 2)				/* times the size that its rows need: bloat */
 THRESHOLD(BLOAT_BYTES, 1048576)	/* and the difference, bytes */
+THRESHOLD(REFILLS, 2)			/* inserts per live row: it held more before, and will again */
+THRESHOLD(RATES, 3600)			/* seconds to watch before rates are given for a day */
 THRESHOLD(STANDS, 0.5)			/* part of the needed confidence, for advice that stands */
 
 #undef THRESHOLD

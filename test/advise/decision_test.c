@@ -136,7 +136,8 @@ test_causes(void)
 	gives(full_pages(), "page_full", "lower", NULL, 70, "updates leave full pages");
 	gives(WITH(full_pages, f.not_examined = 1), "not_examined", "keep", NULL, 100, "not examined");
 	gives(WITH(full_pages, f.sampled_at = NAN), "no_data", "wait", NULL, 100, "never sampled");
-	gives(WITH(full_pages, EMPTY), "no_data", "wait", NULL, 100, "empty whenever it was sampled, and full pages");
+	gives(WITH(full_pages, EMPTY, f.window_s = DAY - 1), "no_data", "wait", NULL, 100, "empty whenever it was sampled, and full pages");
+	gives(WITH(full_pages, EMPTY), "page_full", "keep", NULL, 100, "for a day: it keeps its fillfactor");
 	gives(WITH(full_pages, EMPTY, f.recent_hot_updated = 19600), "settled", "keep", NULL, 100, "empty, and 98 % HOT");
 	gives(WITH(full_pages, EMPTY, f.held_back = 1), "old_snapshot", "keep", NULL, 100, "empty, and an old snapshot");
 	gives(WITH(full_pages, EMPTY, f.updated = f.since_updated = 499, f.fillfactor = 70), "no_data", "wait", NULL, 70,
@@ -274,6 +275,39 @@ test_worth(void)
 #undef COSTS
 }
 
+/* Most that an update writes is TOAST. */
+static void
+test_toast(void)
+{
+#define TOAST f.wal_now = 100, f.step_wal[2] = 60, f.disk_now = 9e6, f.step_disk[2] = 11e6
+	gives(WITH(full_pages, TOAST), "page_full", "lower", NULL, 70, "nothing is TOAST");
+	gives(WITH(full_pages, TOAST, f.toasted = 1990), "page_full", "lower", NULL, 70, "saves 40 of 1,990 bytes");
+	gives(WITH(full_pages, TOAST, f.toasted = 2010), "page_full", "keep", "toast", 100, "saves less than 2 % of all");
+	gives(WITH(full_pages, TOAST, f.toasted = 2010, f.disk_now = 20e6), "page_full", "lower", NULL, 70, "but 8 MB of disk");
+#undef TOAST
+}
+
+/* A rewrite at the same fillfactor. */
+static void
+test_rewrite(void)
+{
+#define SAME f.advised_step = 100, f.heap_now = 20e6, f.heap_needed = 11e6, f.live_rows = 60000
+#define REWRITE(...) decided(WITH(full_pages, SAME, ##__VA_ARGS__)).rewrite
+	ok(same(REWRITE(f.heap_needed = 11e6), "pays"), "the model takes it, and it saves more than 8 MB");
+	ok(same(REWRITE(f.heap_needed = 12e6), NULL), "less than 8 MB");
+	ok(same(REWRITE(f.heap_needed = 12e6, f.filled_at = 101), "pays"), "or brings the fillfactor to old pages");
+	ok(same(REWRITE(f.model_changes = 0), NULL), "the model does not");
+	ok(same(REWRITE(f.model_confidence = 0.1), NULL), "too little confidence");
+	ok(same(REWRITE(f.advised_step = 70), NULL), "another fillfactor is advised");
+	ok(same(REWRITE(f.model_changes = 0, f.heap_needed = 9.9e6), "possible"), "bloat, whatever the model says");
+	ok(same(REWRITE(f.model_changes = 0, f.heap_now = 2e6, f.heap_needed = 0.96e6), NULL), "less than 1 MB of it");
+	ok(same(REWRITE(f.heap_needed = 9.9e6, f.inserted = 120001), "refills"), "it will be as large again");
+	ok(same(REWRITE(f.heap_needed = 9.9e6, f.snapshot_awaited = 1), "awaits_snapshot"), "versions wait for a snapshot");
+	ok(same(REWRITE(f.heap_needed = 9e6, f.held_back = 1), NULL), "an old snapshot has to end first");
+#undef REWRITE
+#undef SAME
+}
+
 static void
 test_siblings(void)
 {
@@ -327,6 +361,8 @@ main(void)
 	test_hot();
 	test_few();
 	test_worth();
+	test_toast();
+	test_rewrite();
 	test_siblings();
 	test_confidence();
 	printf("1..%d\n", tests);

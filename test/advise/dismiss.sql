@@ -8,7 +8,7 @@ SELECT * FROM no_plan();
 CREATE TABLE uncollected (i int);
 SELECT rel_id AS id, fillfactor AS now FROM ff_internal.relation WHERE relname = 'batch' \gset
 SELECT ff_internal.collect_fit(:id);
-SELECT recommended_fillfactor AS new, wal_bytes_per_day_saved AS saved FROM ff_advise('batch') \gset
+SELECT recommended_fillfactor AS new, wal_bytes_per_day_saved AS saved, gain_pct AS gain FROM ff_advise('batch') \gset
 CREATE FUNCTION hint_of(command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE hint text;
 BEGIN
@@ -84,18 +84,22 @@ ALTER TABLE renamed RENAME TO batch;
 
 -- until it saves three times as much
 SELECT is(wal_bytes::bigint, :saved::bigint, 'what the change saved then is kept') FROM ff_internal.dismissal;
-SELECT ok(ff_internal.dismissed(:id, :new, 3 * greatest(:saved, 1048576)::bigint, '') IS NOT NULL,
-    'dismissed while it saves three times as much');
-SELECT is(ff_internal.dismissed(:id, :new, 3 * greatest(:saved, 1048576)::bigint + 1, ''), NULL, 'more brings it back');
-UPDATE ff_internal.dismissal SET wal_bytes = NULL;
-SELECT ok(ff_internal.dismissed(:id, :new, 1000000000000, '') IS NOT NULL, 'dismissed before any change was advised');
+CREATE FUNCTION stands(than text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE 'UPDATE ff_internal.dismissal SET wal_bytes = ' || than;
+    RETURN action = 'keep' FROM ff_advise() WHERE relation = 'batch'::regclass;
+END $$;
+SELECT is(stands(:saved::bigint || ' / 3 + 1'), true, 'dismissed while it saves three times as much');
+SELECT is(stands(:saved::bigint || ' / 3 - 1'), false, 'more brings it back');
+SELECT is(stands('NULL'), true, 'dismissed before any change was advised');
 SELECT ff_internal.collect_fit(:id);
 SELECT is(wal_bytes BETWEEN 0.99 * :saved AND 1.01 * :saved, true,
     'the first collection that advises a change tells its worth')
     FROM ff_internal.dismissal;
-UPDATE ff_internal.dismissal SET wal_bytes = -1;
-SELECT is(ff_internal.dismissed(:id, :new, 3 * 1048576, '') IS NULL, false,
-    'a change that saves less than 3 MB a day stays dismissed');
+SELECT is((SELECT string_agg(substr(bar, 22), '|' ORDER BY fillfactor DESC) FROM ff_curve('batch', true) WHERE bar ~ '[a-z]'),
+    'current, advised|best (-' || :'gain' || ' %), dismissed', 'the curve marks what was dismissed, and why it is not advised');
+SELECT is(stands('-1'), false, 'a change that saves more than 3 MB a day is advised again');
+SELECT stands(:'saved');
 UPDATE ff_internal.fit SET choice.wal_bytes_now = (choice).wal_bytes_now + 1000000;
 SELECT is(action, 'lower', 'advised again once it saves much more') FROM ff_advise() WHERE relation = 'batch'::regclass;
 ROLLBACK TO dismissed;
@@ -114,6 +118,24 @@ SELECT ff_dismiss('batch', 'never');
 SELECT is(ff_dismiss('batch', NULL), 'advice for public.batch counts again', 'it is taken back');
 SELECT is(action, 'lower', 'and advised again') FROM ff_advise('batch');
 SELECT is_empty('SELECT FROM ff_internal.dismissal', 'nothing is left of it');
+
+-- a parent stands for its partitions
+SAVEPOINT parted;
+CREATE TABLE parted (i int, j int) PARTITION BY RANGE (i);
+SELECT throws_ok($$ SELECT ff_dismiss('parted', 'x') $$, '55000', 'table public.parted was not collected yet',
+    'a parent without partitions');
+ALTER TABLE parted ATTACH PARTITION batch FOR VALUES FROM (0) TO (1);
+ALTER TABLE parted ATTACH PARTITION growth FOR VALUES FROM (1) TO (2);
+SELECT is(ff_dismiss('parted', 'as a whole'), 'advice for public.parted (2 tables) is dismissed', 'a parent is dismissed');
+SELECT is((SELECT string_agg(format('%s %s', relation, reason ~ '^Dismissed .*: as a whole'), ', ' ORDER BY relation::text)
+    FROM ff_advise() WHERE relation IN ('batch'::regclass, 'growth'::regclass)), 'batch t, growth f',
+    'its partitions are, those without advice to change keep their reason');
+SELECT is(count(*), 2::bigint, 'both are remembered') FROM ff_internal.dismissal;
+SELECT is(ff_dismiss('batch', NULL), 'advice for public.batch counts again', 'one of them is taken back');
+SELECT is(ff_dismiss('parted', NULL), 'advice for public.parted (2 tables) counts again', 'and all');
+SELECT throws_ok($$ SELECT ff_dismiss('parted', NULL) $$, '42704', 'the advice for public.parted (2 tables) is not dismissed',
+    'none is left');
+ROLLBACK TO parted;
 
 -- old history goes, but not what is still in force
 SELECT ff_dismiss('batch', 'kept');

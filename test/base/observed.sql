@@ -299,9 +299,10 @@ SELECT is((c->>'relfilenode', m->>'method', m->'free_bytes')::text, ('60001', 'V
  WHERE (c->'rewrite'->>'wanted')::boolean UNION ALL
 SELECT pass('no rewrite is wanted') FROM ff_script_json('job') s
  WHERE NOT (s->'changes'->0->'rewrite'->>'wanted')::boolean;
-SELECT is(ff_internal.has_repack(), false, 'no pg_repack on the source');
+SELECT is(array_agg(method), '{VACUUM FULL}', 'no pg_repack on the source') FROM ff_internal.rewrites('job'::regclass, 8192);
 SELECT says('server', 0, '{"extensions": ["pg_repack"]}');
-SELECT is(ff_internal.has_repack(), true, 'pg_repack on the source');
+SELECT is(array_agg(method), '{pg_repack,VACUUM FULL}', 'pg_repack on the source')
+	FROM ff_internal.rewrites('job'::regclass, 8192);
 SELECT says('server', 0,
 	'{"denied": [{"what": "pg_control_system(), which tells a server from its copy", "grant": "GRANT EXECUTE '
 	'ON FUNCTION pg_control_system() TO ff"}, {"what": "widths of columns", "grant": "GRANT SELECT ON the '
@@ -352,11 +353,12 @@ SELECT is(string_agg(t::text, ' ' ORDER BY t.name), '(audit,,) (touch,{2},{seen}
 	FROM ff_internal.update_triggers('account'::regclass) t;
 SELECT is(ff_internal.changed_columns('account'::regclass, ARRAY[c]), r::text[], c || ': what its update changes')
 	FROM (VALUES ('balance', '{balance,seen}'), ('id', '{id}')) v(c, r);
-SELECT is(ff_internal.words_of_toast(e), NULL, 'little TOAST: nothing is said')
+SELECT is(ff_internal.words_of_size(e, NULL, jsonb_populate_record(NULL::ff_internal.decision, '{"idle": false}')), '',
+	'little TOAST: nothing is said')
 	FROM ff_internal.evidence('account'::regclass) e;
 SELECT says('table', 'account'::regclass,
 	'{"toast_bytes": 100000000, "toast_inserted": 50000100000, "toast_live": 40000, "live": 4000}');
-SELECT matches(ff_internal.words_of_toast(e), '95 MB of its 101 MB are TOAST, and each update puts',
+SELECT matches(ff_internal.words_of_size(e, NULL, jsonb_populate_record(NULL::ff_internal.decision, '{"idle": false}')), '95 MB of its 101 MB are TOAST, and each update puts',
 	'the TOAST table of the source is known')
 	FROM ff_internal.evidence('account'::regclass) e;
 SELECT says('index', 'account_seen'::regclass, '{"oid": "50002 3", "relfilenode": 60077, "pages": {"blocks": 610,

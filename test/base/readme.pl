@@ -78,13 +78,18 @@ my ($said) = slurp_file("$top/doc/report.png") =~ /tEXtDescription\0([^<]*?)\.(?
 is($said, $total, 'the picture shows that advice');
 unlike($readme, qr/<!--/, 'the README has no HTML comment');
 
-# what ff_advice says can be looked up
-my $reasons = slurp_file("$top/sql/advise/reason.sql");
-my @phrases = map { /'([^']*[a-z]{3}[^']*)'/g } map { s/(?:WHEN|<>|=|IN \() *'\w+'(?:, '\w+')*//gr }
-	$reasons =~ /phrase := ([^;]*);/g;
+# what ff_advice says can be looked up, and what the table has is said
+my $reasons = join '', map { slurp_file("$top/sql/advise/$_.sql") } qw(reason advice);
+my @said = map { s/(?:WHEN|<>|=|IN \() *'\w+'(?:, '\w+')*//gr } $reasons =~ /phrase := ([^;]*);/g;
+push @said, $reasons =~ /ELSE ('dismissed[^']*')/;
+my @phrases = map { /'([^']*[a-z]{3}[^']*)'/g } @said;
 cmp_ok(scalar @phrases, '>=', 20, 'there are phrases');
 is(join(', ', grep { index($readme, $_) < 0 } map { s/^ +| +$//gr } map { split /%s/ } grep { !/_/ } @phrases), '',
 	'every phrase of ff_advice is in the README');
+my $phrase = join '|', '\d+ updates?', map { quotemeta =~ s/\\%s/\\d+/gr } map { /'([^']+)'/g } @said;
+my @listed = map { split /; /, (split / \| /)[1] } $readme =~ /^(\| (?:`\w+`[`\w, ]*|any) \| .*)$/mg;
+cmp_ok(scalar @listed, '>=', 25, 'the README lists phrases');
+is(join(', ', grep { !/^(?:$phrase)+$/ } @listed), '', 'every phrase that the README lists is one of ff_advice');
 
 # the README names the hub's, too
 $node->safe_psql('mydb', 'CREATE EXTENSION IF NOT EXISTS fillfactor_advisor_hub CASCADE');

@@ -18,7 +18,8 @@ The **cause** says why a table's updates are not HOT. It follows from the eviden
 of a model. First comes an upper bound: the saving if all recoverable updates were HOT. If that is less than
 `fillfactor_advisor.min_gain`, it keeps the fillfactor. Otherwise it searches for *workloads* of the table,
 descriptions of its work, that explain the evidence. It replays them from today's pages at every step and takes the
-cheapest option: keep the fillfactor, set one for new pages, or set one and rewrite the table.
+cheapest option: keep the fillfactor, set one for new pages, or set one and rewrite the table; or rewrite it at the
+fillfactor that it has.
 
 Below are the causes in the order in which they are checked. Each has the example that the tests use: a table of 1,000
 pages with 60,000 rows, collected once a minute for an hour. `make reference` writes this page from
@@ -89,7 +90,7 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
 
 SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action,
               replace(a.reason, E'\n', ' '))
-  FROM (VALUES (1, 'untouched', 'A table that was not collected or not sampled yet.'),
+  FROM (VALUES (1, 'untouched', 'A table that was not collected or not sampled yet; the reason says which.'),
                (2, 'blind15',
                 'Updates were not HOT, and the reason is unknown (PostgreSQL 15, and vacuum removed all old '
                 'versions).'),
@@ -124,12 +125,18 @@ waits for a full day, unless the gain is clear (five times `min_gain`).
   times the weight if it was made of as many updates. A fit made with other settings does not count.
 - **A change must be worth the trouble**: save `fillfactor_advisor.min_worth` (1 %) of the WAL or time that the
   updates of the costliest table cost, or 8 MB of disk; half of that if it was advised before. Partitions are judged
-  together, so not here. A fillfactor is raised where a table is hardly updated, whatever that saves.
+  together, so not here. A fillfactor is raised where a table is hardly updated, whatever that saves. Where most of
+  what updates write goes to TOAST, a change must save `min_gain` of that, or 8 MB of disk.
+- **A rewrite at the same fillfactor** must give back 8 MB of disk, or bring the fillfactor to pages that were filled
+  at a higher one. None is advised while most old versions wait for a snapshot, or if the table held more before and
+  will again: twice as many rows were inserted as it has.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no
   change is better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than
   half of `min_gain`.
 - **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten workloads. A second
-  lowering needs 2 % of the updates not HOT; after advice from here, also five times `min_gain`.
+  lowering after advice from here must save five times `min_gain`.
+- **Lowering** needs 2 % of the updates not HOT, and never predicts a smaller HOT share than was seen. If it makes no
+  more updates HOT, it must save five times `min_gain`.
 - **A new or dropped index** matters only if a statement sets a column that it blocks, or that nothing blocks any more.
 - **Raising** needs a full day since the last change, at least half as busy as the days before.
 - **Partitions** of one table are judged by the mean of their curves, each weighted by its rate of updates. Their
