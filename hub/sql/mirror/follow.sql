@@ -44,6 +44,16 @@ BEGIN
 END
 $$;
 
+-- Drops an index of a mirror's table, with its constraint.
+CREATE FUNCTION ff_hub.drop_mirrored_index(index oid) RETURNS text
+LANGUAGE sql VOLATILE
+RETURN (SELECT ff_hub.attempt(coalesce(format('ALTER TABLE %s DROP CONSTRAINT ', k.conrelid::regclass)
+                                       || quote_ident(k.conname), format('DROP INDEX %s', c.oid::regclass)))
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+          LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
+         WHERE c.oid = index AND ff_hub.is_mirrored(i.indrelid));
+
 -- After the source became another database (a restore, another host), finds tables by their names; indexes are made
 -- again.
 CREATE FUNCTION ff_hub.renumber(said jsonb) RETURNS void
@@ -116,16 +126,6 @@ AS $$
                           AND n.shape - '{definition,options}'::text[] = m.shape - '{definition,options}'::text[]);
     SELECT ff_hub.forget_lost()
 $$;
-
--- Drops an index of a mirror's table, with its constraint.
-CREATE FUNCTION ff_hub.drop_mirrored_index(index oid) RETURNS text
-LANGUAGE sql VOLATILE
-RETURN (SELECT ff_hub.attempt(coalesce(format('ALTER TABLE %s DROP CONSTRAINT ', k.conrelid::regclass)
-                                       || quote_ident(k.conname), format('DROP INDEX %s', c.oid::regclass)))
-          FROM pg_index i
-          JOIN pg_class c ON c.oid = i.indexrelid
-          LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
-         WHERE c.oid = index AND ff_hub.is_mirrored(i.indrelid));
 
 -- Before tables are changed: takes apart families whose members change, and gives those that are renamed a spare name.
 CREATE FUNCTION ff_hub.move_aside(said jsonb) RETURNS void
