@@ -18,7 +18,7 @@
 #include "utils/typcache.h"
 
 #include "base/module.h"
-#include "collect/collect.h"
+#include "collect/common.h"
 
 PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_counted_since);

@@ -26,7 +26,7 @@
 #include "utils/timestamp.h"
 
 #include "base/module.h"
-#include "collect/collect.h"
+#include "collect/common.h"
 
 /* "ffad" and a number, in the current database */
 #define COLLECTOR_LOCK_CLASS	0x66666164

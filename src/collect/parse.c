@@ -20,7 +20,7 @@
 #include "utils/resowner.h"
 
 #include "base/module.h"
-#include "collect/collect.h"
+#include "collect/common.h"
 
 /*
  * Texts of at least this many bytes are not parsed: a parse tree takes about a hundred

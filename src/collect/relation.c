@@ -36,7 +36,7 @@
 #include "utils/timestamp.h"
 
 #include "base/module.h"
-#include "collect/collect.h"
+#include "collect/common.h"
 
 PG_FUNCTION_INFO_V1(ff_index_definitions);
 PG_FUNCTION_INFO_V1(ff_sizes);

@@ -22,7 +22,7 @@
 #include "utils/tuplestore.h"
 
 #include "base/module.h"
-#include "collect/collect.h"
+#include "collect/common.h"
 
 /* What pg_stat_statements shows instead of another role's text. */
 #define FF_HIDDEN_TEXT		"<insufficient privilege>"

@@ -1,9 +1,9 @@
 /*
- * collect.h
+ * common.h
  *	  What files of a collection share.
  */
-#ifndef FF_COLLECT_H
-#define FF_COLLECT_H
+#ifndef FF_COLLECT_COMMON_H
+#define FF_COLLECT_COMMON_H
 
 #include "nodes/pg_list.h"
 
@@ -19,4 +19,4 @@ extern void ff_unlock_collector(void);
 extern const char *ff_parse_text(const char *text, void (*use) (List *statements, void *context),
 								 void *context);
 
-#endif							/* FF_COLLECT_H */
+#endif							/* FF_COLLECT_COMMON_H */
