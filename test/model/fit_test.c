@@ -99,6 +99,7 @@ test_known(void)
 	e.vacuum_scale = 0.3;
 	e.vacuum_threshold = 1000;
 	e.live_rows = 4000;
+	e.updated_pct = 100;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 	{
