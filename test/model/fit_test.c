@@ -393,6 +393,7 @@ test_before(void)
 	e = observe(&l, 50, 2, 0);
 	e.filled_at = 100;
 	e.earlier_updated = 4000;
+	e.updated_pct = 98;
 	e.updated_since = ff_evidence_window(&e).updated;
 	for (int seen = 0; seen < 2; seen++)
 	{
