@@ -163,8 +163,8 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, C
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;
-	c->wal_bytes = WAL_COMMIT * r->calls + r->inserts * r->wal_insert + r->deletes * WAL_DELETE + WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE +
-		o->moved * WAL_MOVE + o->moved_bytes + cold * n * WAL_ENTRY +
+	c->wal_bytes = WAL_COMMIT * r->calls + r->inserts * r->wal_insert + r->deletes * WAL_DELETE +
+		WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE + o->moved * WAL_MOVE + o->moved_bytes + cold * n * WAL_ENTRY +
 		vacuumed * WAL_VACUUM_PAGE + TW_BLCKSZ * images;
 }
 

@@ -338,7 +338,8 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	double		shift = log2(xids / p->xids_per_tick);
 
 	if (!isnan(e->updated_pct) && v->rows > 0)
-		sum += log_density((v->updated_rows / v->rows - bound(e->updated_pct / 100 * rows / p->rows, 0, 1)) / SEEN_UPDATED);
+		sum += log_density((v->updated_rows / v->rows -
+							bound(e->updated_pct / 100 * rows / p->rows, 0, 1)) / SEEN_UPDATED);
 	if (e->rows_per_page > 0 && v->pages > 0)
 		sum += log_density(log(bound(1 - (v->rows + v->cold) / rows, 0, 1) +
 							   v->pages * e->rows_per_page / rows) / SEEN_FILL);

@@ -99,6 +99,7 @@ test_known(void)
 	e.vacuum_scale = 0.3;
 	e.vacuum_threshold = 1000;
 	e.live_rows = 4000;
+	e.updated_pct = 100;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
 	{
@@ -392,6 +393,7 @@ test_before(void)
 	e = observe(&l, 50, 2, 0);
 	e.filled_at = 100;
 	e.earlier_updated = 4000;
+	e.updated_pct = 98;
 	e.updated_since = ff_evidence_window(&e).updated;
 	for (int seen = 0; seen < 2; seen++)
 	{

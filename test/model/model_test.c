@@ -162,7 +162,7 @@ test_decisions(void)
 	TwinWorkload	l = workload_of(136, 6000);
 	Evidence	e = observe(&l, 100, 6, 1);
 
-	ok(promises(&l, &e, 100, 6, 2) && decision.action == CH_KEEP, "settled single updates: keep");
+	ok(promises(&l, &e, 100, 6, 4) && decision.action == CH_KEEP, "settled single updates: keep");
 	e = observe(&l, 100, 0.2, 1);
 	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
 	ok(decision.action == CH_KEEP && decision.settling > 0.9 &&

@@ -405,6 +405,7 @@ test_cold_rows(void)
 
 		e.interval[0].inserted = e.interval[0].updated = e.interval[0].newpage = 40000;
 		e.live_rows = i == 0 ? 40000 : i == 1 ? 4e6 : 1e9;
+		e.updated_pct = 50 * 40000 / e.live_rows;
 		e.blocks = e.live_rows / 58;
 		e.window_xids = 200;
 		e.update_distance[0] = 1;

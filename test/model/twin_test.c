@@ -262,6 +262,48 @@ test_rates(void)
 }
 
 /* Every k-th row in a pass: each row once, each statement takes rows of one remainder. */
+/* Rows that nobody touches between the others; a rewrite keeps the order of the pages. */
+static void
+test_cold_between(void)
+{
+	TwinWorkload	l = half_full();
+	TwinView	v;
+
+	l.between = 1;
+	ff_twin_start(&twin, &l, 100, 3);
+	ff_twin_look(&twin, &v);
+	ok(twin.npages == 10 && twin.nlive == 290 && twin.ncold == 290 && v.rows == 290 && v.cold == 290 && v.pages == 10 &&
+	   v.rows_per_page_max == 58, "a row that nobody touches after each loaded one");
+	run_updates(290);
+	ok(twin.count.updates == 290 && twin.count.moved == 290 && row(0)->page == 10, "full pages: all live rows move");
+	ff_twin_rewrite(&twin, 100);
+	ff_twin_look(&twin, &v);
+	ok(twin.npages == 10 && twin.ncold == 290 && v.rows == 290 && row(0)->page == 5 && row(289)->page == 9,
+	   "a rewrite: the rows that stayed come first");
+	l.between = 0.1;
+	ff_twin_start(&twin, &l, 100, 3);
+	ok(twin.ncold == 29, "one after ten of them");
+}
+
+/* Transactions over ten neighbours. */
+static void
+test_apart(void)
+{
+	for (int apart = 0; apart < 2; apart++)
+	{
+		TwinWorkload	l = workload_of(136, 100);
+		int			whole = 1;
+
+		l.class[0].rows = 10;
+		l.class[0].apart = apart;
+		ff_twin_start(&twin, &l, 50, 3);
+		run_updates(1000);
+		for (int64_t id = 0; id < 100; id += 10)
+			whole &= row(id)->xmin == row(id + 9)->xmin;
+		ok(whole == !apart, apart ? "any row may be the first" : "the same rows are taken together each time");
+	}
+}
+
 static void
 test_stride(void)
 {
@@ -552,6 +594,8 @@ main(void)
 	test_newest();
 	test_skew();
 	test_rates();
+	test_cold_between();
+	test_apart();
 	test_stride();
 	test_dead();
 	test_clumps();

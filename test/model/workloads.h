@@ -101,7 +101,8 @@ observe(const TwinWorkload *l, int fillfactor, double laps, int histograms)
 	e.updated_pct = 100 * v.updated_rows / v.rows;
 	e.inserted_length[0] = l->insert_len[0];
 	e.updated_length[0] = l->update_len[0];
-	e.inserted_length[1] = e.updated_length[1] = 1;
+	e.inserted_length[1] = fmax(v.rows - v.updated_rows, 1);
+	e.updated_length[1] = fmax(v.updated_rows, 1);
 	e.fillfactor = fillfactor;
 	e.indexes = 2;
 	e.index_bytes = 40 * e.live_rows;
