@@ -292,7 +292,8 @@ BEGIN
         CASE WHEN changes <> '{}' THEN total->>'words'
              WHEN EXISTS (SELECT FROM ff_internal.collection) THEN 'no change is advised'
              ELSE 'nothing was collected yet: run CALL ff_collect()' END,
-        'watched for ' || (SELECT ff_internal.span(s) FROM CAST(total->>'observed_s' AS float8) s WHERE s < 86400),
+        'watched for ' || (SELECT ff_internal.span(s) FROM CAST(total->>'observed_s' AS float8) s
+                            WHERE s < ff_internal.threshold('FULL_DAY')),
         'nothing is written to ' || ff_internal.counted(nullif(unused, 0), 'more table'));
 END
 $$;

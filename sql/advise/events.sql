@@ -63,6 +63,7 @@ DECLARE
     changes CONSTANT boolean := d.action IN ('lower', 'raise');
     -- advice to leave the present fillfactor; once that is changed, it is history
     stood   CONSTANT boolean := last.action IN ('lower', 'raise') AND last.from_fillfactor = fillfactor;
+    long    CONSTANT interval := make_interval(secs => ff_internal.threshold('RATES'));
     is_dismissed CONSTANT boolean := EXISTS (SELECT FROM ff_internal.dismissal_of(id, wal_bytes));
     blocks  CONSTANT boolean := d.seen_cause = 'indexed_column';
     blocked text;
@@ -76,10 +77,10 @@ BEGIN
                                      'the dismissal: the change saves three times as much WAL as then');
         END IF;
     END IF;
-    IF changes AND (stood IS NOT TRUE OR watched >= '1 hour'
-                    AND watched - (ff_internal.observed_at() - last.made_at) < '1 hour') THEN
+    IF changes AND (stood IS NOT TRUE
+                    OR watched >= long AND watched - (ff_internal.observed_at() - last.made_at) < long) THEN
         PERFORM ff_internal.note(id, 'advised', format('fillfactor %s -> %s%s', fillfactor, d.step, ', ' || worth),
-                                 CASE WHEN NOT is_dismissed AND watched >= '1 hour' THEN wal_bytes END);
+                                 CASE WHEN NOT is_dismissed AND watched >= long THEN wal_bytes END);
     ELSIF changes AND last.to_fillfactor <> d.step THEN
         PERFORM ff_internal.note(id, 'moved', format('to fillfactor %s instead of %s%s', d.step, last.to_fillfactor,
                                                      ', ' || worth));

@@ -158,8 +158,7 @@ verdict: of overall: helped, no difference, hurt, too early; of a measure: bette
 'NULL if it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
 'storage_weight.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
-WAL, blocks and time cover the statements that only update this table and ran on both sides; each is compared with '
-'itself.
+WAL, blocks and time compare the same statement before and after; only statements that update nothing else count.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 -- The rows of ff_verified.
