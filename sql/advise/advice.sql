@@ -322,8 +322,8 @@ AS $$
     DELETE FROM ff_internal.fit f
      WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
 
-    -- Tables that changed since their fit, and tables with advice to change, which may be outdated even without
-    -- activity. Each at most hourly, unless it was altered.
+    -- Tables that were altered, whose evidence grew by a tenth (chosen) since their fit, or whose fit is a day old: then
+    -- also those with advice to change, which may be outdated even without activity.
     SELECT r.rel_id
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL
@@ -338,8 +338,9 @@ AS $$
              FROM ff_internal.counter_interval i
             WHERE i.rel_id = r.rel_id AND i.ended_at > coalesce(f.made_at, c.began_at - interval '1 hour')) d
      WHERE c.collection_id = id AND (r.seen_at > coalesce(f.made_at, r.opened_at) OR a.stands)
-       AND (f.rel_id IS NULL OR f.made_at <= c.began_at - interval '1 hour'
-            OR r.opened_at > c.began_at - interval '1 hour' OR d.altered)
+       AND (f.rel_id IS NULL OR f.made_at <= c.began_at - interval '1 day' OR d.altered
+            OR d.updated >= 0.1 * greatest(1, f.updated)
+            OR d.updated = 0 AND r.seen_at > f.made_at AND c.began_at - f.made_at > 0.1 * (c.began_at - r.opened_at))
        AND (d.updated > 0 OR d.updated = 0 AND r.fillfactor < 100 OR f.rel_id IS NULL AND r.updated > 0 OR a.stands
             OR d.altered)
      ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain),

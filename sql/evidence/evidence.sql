@@ -57,17 +57,14 @@ $$;
 -- kept: kept from being HOT by an index, with or without room;
 -- kept_with_room: of these, those with room. Without evidence, the last two are all non-HOT updates.
 CREATE FUNCTION ff_internal.split_updates(
-    updated double precision, hot double precision, newpage double precision,
-    seen_same_page double precision, seen_newpage double precision,
-    by_statements double precision DEFAULT NULL, seen_hot double precision DEFAULT NULL,
-    OUT newpage_share double precision, OUT blocked_share double precision,
-    OUT eligible_share double precision, OUT recoverable_share double precision,
-    OUT kept_share double precision, OUT kept_with_room double precision)
+    updated float8, hot float8, newpage float8, seen_same_page float8, seen_newpage float8,
+    by_statements float8 DEFAULT NULL, seen_hot float8 DEFAULT NULL, OUT newpage_share float8, OUT blocked_share float8,
+    OUT eligible_share float8, OUT recoverable_share float8, OUT kept_share float8, OUT kept_with_room float8)
 AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
 
 -- A threshold of the decision by its name, see src/model/thresholds.h. Error 42704: there is none.
-CREATE FUNCTION ff_internal.threshold(name text) RETURNS double precision
+CREATE FUNCTION ff_internal.threshold(name text) RETURNS float8
 AS 'MODULE_PATHNAME', 'ff_threshold'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
@@ -75,12 +72,12 @@ LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 -- less than 90 % of the updates, or the columns of one are unknown: 0 if only the primary key is indexed and
 -- mostly_hot (most updates are HOT and no page shows otherwise), else NULL.
 CREATE FUNCTION ff_internal.indexed_share(relation regclass, began_at timestamptz, updated bigint, mostly_hot boolean)
-RETURNS double precision
+RETURNS float8
 LANGUAGE sql STABLE
 AS $$
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= 0.9 * updated
                 THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && (SELECT ff_internal.indexed_columns($1))),
-                              0) / sum(s.rows)::double precision
+                              0) / sum(s.rows)::float8
                 -- keys hardly ever change, and neither pages nor counters show that they did
                 WHEN mostly_hot
                      AND NOT EXISTS (SELECT 1 FROM ff_internal.server v, pg_index i
@@ -150,18 +147,18 @@ AS $$
           FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.not_examined, e.fillfactor, e.reloptions,
-           l.at, extract(epoch FROM l.at - l.since)::double precision,
+           l.at, extract(epoch FROM l.at - l.since)::float8,
            n.began_at, n.intervals, n.inserted, n.updated, n.hot_updated, n.newpage_updated, n.seq_scans,
            n.index_scans, n.blocks_fetched, n.cycles,
-           extract(epoch FROM l.at - greatest(l.since, h.changed_at))::double precision,
+           extract(epoch FROM l.at - greatest(l.since, h.changed_at))::float8,
            f.since_began_at, f.since_updated, f.since_hot_updated, f.since_seq_scans, f.since_index_scans,
            f.since_blocks_fetched, f.recent_updated, f.recent_hot_updated, f.recent_newpage_updated,
            c.counts_lost, c.open_writers, z.heap_bytes, z.index_bytes, z.toast_bytes, x.indexes::integer,
-           c.ram, (z.heap_bytes + z.index_bytes) / nullif(c.ram, 0)::double precision,
+           c.ram, (z.heap_bytes + z.index_bytes) / nullif(c.ram, 0)::float8,
            (SELECT p.sqlstate || ' ' || p.message FROM ff_internal.problem p WHERE p.rel_id = e.rel_id),
            p.sampled_at, p.blocks, p.live_rows, p.rows_per_page, p.inserted_width, p.updated_width,
            p.update_group_rows, v.hot, v.same_page, v.newpage,
-           y.indexed, f.recent_hot_updated / nullif(f.recent_updated, 0)::double precision, s.newpage_share,
+           y.indexed, f.recent_hot_updated / nullif(f.recent_updated, 0)::float8, s.newpage_share,
            s.blocked_share, s.recoverable_share, s.kept_share, s.kept_with_room,
            CASE WHEN s.recoverable_share >= ff_internal.threshold('LACKING')
                 THEN ff_internal.held_back(e.rel_id, f.since_began_at, p.sampled_at) END
@@ -199,6 +196,6 @@ AS $$
 $$;
 
 -- Updates per second, as shown by ff_advise(); NULL if no time was watched.
-CREATE FUNCTION ff_internal.updates_per_s(e ff_internal.table_evidence) RETURNS double precision
+CREATE FUNCTION ff_internal.updates_per_s(e ff_internal.table_evidence) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN e.updated / nullif(e.window_s, 0);

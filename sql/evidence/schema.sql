@@ -14,7 +14,7 @@ CREATE TYPE ff_internal.table_window AS (
     seq_scans              bigint,   -- sequential scans begun
     index_scans            bigint,   -- index scans begun
     blocks_fetched         bigint,   -- heap pages requested
-    cycles                 double precision, -- hours (days, before the last two) that the updates were spread over: the
+    cycles                 float8, -- hours (days, before the last two) that the updates were spread over: the
         -- square of their sum divided by the sum of their squares; NULL without updates
     since_began_at         timestamptz, -- start of its first interval; NULL: none
     since_updated          bigint,   -- as above
@@ -39,7 +39,7 @@ CREATE TYPE ff_internal.table_evidence AS (
     fillfactor           integer,    -- effective fillfactor now, percent
     reloptions           text[],     -- its storage options now, as stored
     snapshot_at          timestamptz, -- when its counters were last read
-    window_s             double precision, -- seconds watched in the window; NULL: never collected
+    window_s             float8, -- seconds watched in the window; NULL: never collected
     began_at             timestamptz, -- as in table_window, to recent_newpage_updated; NULL: nothing was written
     intervals            bigint,     -- as there
     inserted             bigint,     -- as there
@@ -49,8 +49,8 @@ CREATE TYPE ff_internal.table_evidence AS (
     seq_scans            bigint,     -- as there
     index_scans          bigint,     -- as there
     blocks_fetched       bigint,     -- as there
-    cycles               double precision, -- as there
-    since_change_s       double precision, -- seconds watched since the last change of fillfactor or indexes
+    cycles               float8, -- as there
+    since_change_s       float8, -- seconds watched since the last change of fillfactor or indexes
     since_began_at       timestamptz, -- as there, to recent_newpage_updated; NULL: no collection saw the change yet
     since_updated        bigint,     -- as there
     since_hot_updated    bigint,     -- as there
@@ -67,25 +67,25 @@ CREATE TYPE ff_internal.table_evidence AS (
     toast_bytes          bigint,     -- size of the TOAST table now; NULL: unknown
     indexes              integer,    -- valid indexes
     ram_bytes            bigint,     -- memory that may hold the table, see ff_memory()
-    ram_ratio            double precision, -- (heap_bytes + index_bytes) / ram_bytes
+    ram_ratio            float8, -- (heap_bytes + index_bytes) / ram_bytes
     problem              text,       -- SQLSTATE and message if the last sample failed
     sampled_at           timestamptz, -- key of its last page sample; NULL: never sampled
     blocks               bigint,     -- as in page_sample, to update_group_rows
-    live_rows            double precision, -- as there
+    live_rows            float8, -- as there
     rows_per_page        real,       -- as there
     inserted_width       real,       -- as there
     updated_width        real,       -- as there
     update_group_rows    real,       -- as there
-    seen_hot             double precision, -- superseded_hot of the sample; NULL: sampled before the last change
-    seen_same_page       double precision, -- superseded_same_page, likewise
-    seen_newpage         double precision, -- superseded_newpage, likewise
-    indexed_share        double precision, -- see indexed_share(); NULL: unknown, or nearly all recent updates were HOT
-    hot_share            double precision, -- HOT share of the recent updates, 0 to 1
-    newpage_share        double precision, -- as split_updates() says of the recent updates, to kept_with_room
-    blocked_share        double precision, -- as there
-    recoverable_share    double precision, -- as there
-    kept_share           double precision, -- as there
-    kept_with_room       double precision, -- as there
+    seen_hot             float8, -- superseded_hot of the sample; NULL: sampled before the last change
+    seen_same_page       float8, -- superseded_same_page, likewise
+    seen_newpage         float8, -- superseded_newpage, likewise
+    indexed_share        float8, -- see indexed_share(); NULL: unknown, or nearly all recent updates were HOT
+    hot_share            float8, -- HOT share of the recent updates, 0 to 1
+    newpage_share        float8, -- as split_updates() says of the recent updates, to kept_with_room
+    blocked_share        float8, -- as there
+    recoverable_share    float8, -- as there
+    kept_share           float8, -- as there
+    kept_with_room       float8, -- as there
     held_back            text        -- what an old snapshot cost, in words, if updates lack room; NULL: nothing
 );
 $$);

@@ -2,7 +2,7 @@
 -- prepares its evidence.
 
 -- Rows of a length (bytes with header) that inserts put on an empty page at a fillfactor, as in the model.
-CREATE FUNCTION ff_internal.rows_per_page(fillfactor integer, width double precision) RETURNS integer
+CREATE FUNCTION ff_internal.rows_per_page(fillfactor integer, width float8) RETURNS integer
 AS 'MODULE_PATHNAME', 'ff_rows_per_page'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
@@ -19,24 +19,23 @@ AS 'MODULE_PATHNAME', 'ff_model_version'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
 -- WAL bytes and microseconds of CPU that one index entry costs in the model.
-CREATE FUNCTION ff_internal.index_entry_price(OUT wal_bytes double precision, OUT cpu_us double precision)
+CREATE FUNCTION ff_internal.index_entry_price(OUT wal_bytes float8, OUT cpu_us float8)
 AS 'MODULE_PATHNAME', 'ff_index_entry_price'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
 -- Autovacuum settings in effect with these options; scale, threshold: see autovacuum_vacuum_scale_factor; most: dead
 -- rows at which it starts at the latest, autovacuum_vacuum_max_threshold; NULL: no limit, as before PostgreSQL 18.
 CREATE FUNCTION ff_internal.autovacuum(
-    reloptions text[], OUT enabled boolean, OUT scale double precision, OUT threshold double precision,
-    OUT most double precision)
+    reloptions text[], OUT enabled boolean, OUT scale float8, OUT threshold float8, OUT most float8)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT coalesce(o.own ->> 'autovacuum_enabled', 'on')::boolean,
            coalesce(o.own ->> 'autovacuum_vacuum_scale_factor',
-                    ff_internal.server_setting('autovacuum_vacuum_scale_factor'))::double precision,
+                    ff_internal.server_setting('autovacuum_vacuum_scale_factor'))::float8,
            coalesce(o.own ->> 'autovacuum_vacuum_threshold',
-                    ff_internal.server_setting('autovacuum_vacuum_threshold'))::double precision,
+                    ff_internal.server_setting('autovacuum_vacuum_threshold'))::float8,
            nullif(coalesce(o.own ->> 'autovacuum_vacuum_max_threshold',
-                           ff_internal.server_setting('autovacuum_vacuum_max_threshold'))::double precision, -1)
+                           ff_internal.server_setting('autovacuum_vacuum_max_threshold'))::float8, -1)
       FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
 END;
 
@@ -66,9 +65,8 @@ $$;
 -- is assumed to be like it. WAL records are left out if some may not be of updates: the statement also inserts, reads
 -- other tables or sets a foreign key, or hint bits are logged.
 CREATE FUNCTION ff_internal.statement_input(
-    e ff_internal.table_evidence,
-    OUT command double precision[], OUT calls double precision[], OUT rows double precision[],
-    OUT sets_indexed double precision[], OUT wal_records double precision[], OUT wal_bytes double precision[])
+    e ff_internal.table_evidence, OUT command float8[], OUT calls float8[], OUT rows float8[],
+    OUT sets_indexed float8[], OUT wal_records float8[], OUT wal_bytes float8[])
 LANGUAGE sql STABLE
 AS $$
     WITH seen AS MATERIALIZED (
@@ -97,7 +95,7 @@ AS $$
                 WHERE n.statement_id = t.statement_id AND n.began_at >= b.began_at) h
          WHERE h.rows > 0
     ), later AS (
-        SELECT greatest(1, coalesce(e.since_updated / nullif(sum(i.updated), 0), 1))::double precision AS times
+        SELECT greatest(1, coalesce(e.since_updated / nullif(sum(i.updated), 0), 1))::float8 AS times
           FROM ff_internal.counter_interval i
          WHERE i.rel_id = e.rel_id AND i.ended_at > (SELECT min(s.began_at) FROM seen s)
     ), upserts AS (
@@ -126,31 +124,10 @@ AS $$
       FROM top t
 $$;
 
--- The arrays of model_input about intervals at the present fillfactor and indexes: the newest 31, and all older ones as
--- one.
-CREATE FUNCTION ff_internal.interval_input(
-    e ff_internal.table_evidence,
-    OUT interval_seconds float8[], OUT interval_inserted float8[], OUT interval_updated float8[],
-    OUT interval_hot float8[], OUT interval_newpage float8[], OUT interval_deleted float8[],
-    OUT interval_vacuums float8[])
-LANGUAGE sql STABLE
-AS $$
-    SELECT array_agg(o.seconds), array_agg(o.inserted), array_agg(o.updated), array_agg(o.hot), array_agg(o.newpage),
-           array_agg(o.deleted), array_agg(o.vacuums)
-      FROM (SELECT sum(extract(epoch FROM i.ended_at - i.began_at))::float8, sum(i.inserted)::float8,
-                   sum(i.updated)::float8, sum(i.hot_updated)::float8,
-                   CASE WHEN count(i.newpage_updated) = count(*) THEN sum(i.newpage_updated)::float8 END,
-                   sum(i.deleted)::float8, sum(i.vacuums)::float8
-              FROM (SELECT *, least(32, row_number() OVER (ORDER BY ended_at DESC)) AS place
-                      FROM ff_internal.counter_interval
-                     WHERE rel_id = e.rel_id AND began_at >= e.since_began_at) i
-             GROUP BY i.place ORDER BY i.place) o(seconds, inserted, updated, hot, newpage, deleted, vacuums)
-$$;
-
 -- Rows updated after the begin and after the end of a snapshot that was held once since a time and has ended: most rows
 -- updated in the interval before a sample then still wait in the pages. NULL: none, several, or one is held.
 CREATE FUNCTION ff_internal.held_once(
-    id bigint, since timestamptz, OUT held_from double precision, OUT held_until double precision)
+    id bigint, since timestamptz, OUT held_from float8, OUT held_until float8)
 LANGUAGE sql STABLE
 AS $$
     WITH seen AS (
@@ -177,11 +154,9 @@ $$;
 -- The parts of model_input that come from the table's history; NULL if unknown. Columns as there.
 CREATE FUNCTION ff_internal.history_input(
     e ff_internal.table_evidence,
-    OUT window_xids double precision, OUT recent_share double precision, OUT recent_dead double precision,
-    OUT held_from double precision, OUT held_until double precision,
-    OUT filled_at double precision, OUT updated_since double precision,
-    OUT before_updated double precision, OUT before_hot double precision,
-    OUT followed double precision, OUT sessions double precision)
+    OUT window_xids float8, OUT recent_share float8, OUT recent_dead float8, OUT held_from float8,
+    OUT held_until float8, OUT filled_at float8, OUT updated_since float8, OUT before_updated float8,
+    OUT before_hot float8, OUT followed float8, OUT sessions float8)
 LANGUAGE sql STABLE
 AS $$
     WITH present AS (
@@ -209,7 +184,7 @@ AS $$
              CROSS JOIN LATERAL (SELECT coalesce(sum(extract(epoch FROM c.ended_at - c.began_at)), 0) AS collecting_s
                                    FROM ff_internal.collection c
                                   WHERE c.began_at >= n.began_at AND c.began_at < n.ended_at) o)
-      FROM (SELECT (count(*) FILTER (WHERE o.dead > 0.01))::double precision / nullif(count(*), 0),
+      FROM (SELECT (count(*) FILTER (WHERE o.dead > 0.01))::float8 / nullif(count(*), 0),
                    avg(o.dead) FILTER (WHERE o.dead > 0.01)
               FROM ff_internal.page_sample p
              CROSS JOIN LATERAL (SELECT coalesce(p.recently_dead_rows, 0) / greatest(1, p.live_rows) AS dead) o
@@ -265,7 +240,20 @@ AS $$
                    (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0) AS read_us
               FROM ff_internal.statement_input(e) t
              CROSS JOIN ff_internal.history_input(e) h
-             CROSS JOIN ff_internal.interval_input(e) n
+             -- intervals at the present fillfactor and indexes: the newest 31, and all older ones as one
+             CROSS JOIN LATERAL (
+                   SELECT array_agg(o.s) AS interval_seconds, array_agg(o.i) AS interval_inserted,
+                          array_agg(o.u) AS interval_updated, array_agg(o.h) AS interval_hot,
+                          array_agg(o.n) AS interval_newpage, array_agg(o.d) AS interval_deleted,
+                          array_agg(o.v) AS interval_vacuums
+                     FROM (SELECT sum(extract(epoch FROM i.ended_at - i.began_at))::float8, sum(i.inserted)::float8,
+                                  sum(i.updated)::float8, sum(i.hot_updated)::float8,
+                                  CASE WHEN count(i.newpage_updated) = count(*) THEN sum(i.newpage_updated)::float8 END,
+                                  sum(i.deleted)::float8, sum(i.vacuums)::float8
+                             FROM (SELECT *, least(32, row_number() OVER (ORDER BY ended_at DESC)) AS place
+                                     FROM ff_internal.counter_interval
+                                    WHERE rel_id = e.rel_id AND began_at >= e.since_began_at) i
+                            GROUP BY i.place ORDER BY i.place) o(s, i, u, h, n, d, v)) n
              CROSS JOIN ff_internal.autovacuum(e.reloptions) v
               LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
               LEFT JOIN LATERAL (SELECT * FROM ff_internal.page_sample p

@@ -99,15 +99,15 @@ CREATE TABLE ff_internal.prediction (
     made_at              timestamptz NOT NULL, -- when the model was asked
     from_fillfactor      smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100), -- effective then, percent
     to_fillfactor        smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100), -- advised fillfactor, percent
-    predicted_hot_pct    double precision, -- predicted HOT share, percent; NULL: the model gave none
-    predicted_hot_low    double precision, -- lower end of its range, percent
-    predicted_hot_high   double precision, -- upper end of its range, percent
-    predicted_wal_pct    double precision, -- predicted WAL per row updated, percent of that if nothing changes
+    predicted_hot_pct    float8, -- predicted HOT share, percent; NULL: the model gave none
+    predicted_hot_low    float8, -- lower end of its range, percent
+    predicted_hot_high   float8, -- upper end of its range, percent
+    predicted_wal_pct    float8, -- predicted WAL per row updated, percent of that if nothing changes
     size_bytes           bigint,     -- size of the main fork then, bytes
     predicted_size_bytes bigint,     -- predicted size of the main fork, bytes
     judged_at            timestamptz, -- when the change was last judged; NULL: not made, or too early
     verdict              text CHECK (verdict IN ('helped', 'no difference', 'hurt')), -- of ff_verify()
-    achieved_hot_pct     double precision, -- HOT share after the change, percent
+    achieved_hot_pct     float8, -- HOT share after the change, percent
     PRIMARY KEY (rel_id, made_at),
     CHECK (from_fillfactor <> to_fillfactor)
 );

@@ -75,7 +75,8 @@ my $updates = 0;
 sub change
 {
 	value(join ';', (map { "UPDATE t$_ SET v = v + 1 WHERE id <= 200" } 1 .. $changing),
-		'SELECT pg_stat_force_next_flush()');
+		# few were seen before, so that each table is fitted again
+		'UPDATE ff_internal.fit SET updated = 0', 'SELECT pg_stat_force_next_flush()');
 	$updates += 200 * $changing;
 	return;
 }

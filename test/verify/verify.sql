@@ -528,38 +528,40 @@ SELECT is(ff_internal.calibration(:helped), 0.5::float8, 'HOT share ten points o
 UPDATE ff_internal.prediction SET verdict = 'hurt' WHERE rel_id = :helped;
 SELECT is(ff_internal.calibration(:helped), 0.2::float8, 'the change hurt: calibration 0.2');
 
--- Which tables are fitted: each once an hour, new ones at every collection.
+-- Which tables are fitted: those whose updates grew by a tenth, and the others once a day.
 INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts)
 SELECT :epoch, max(i.ended_at), 1, 1, true, 0, 0 FROM ff_internal.counter_interval i WHERE i.rel_id = :helped
 RETURNING collection_id AS last, began_at AS last_at \gset
-CREATE FUNCTION due(id bigint, asked interval, opened interval, look timestamptz, last bigint)
+-- times: how many times the updates since then the fit is based on
+CREATE FUNCTION due(id bigint, asked interval, times int, look timestamptz, last bigint)
     RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE ff_internal.relation SET sampled_at = look, opened_at = look - opened WHERE rel_id = id;
+    UPDATE ff_internal.relation SET sampled_at = look, opened_at = look - interval '1 day' WHERE rel_id = id;
     DELETE FROM ff_internal.fit WHERE asked IS NULL AND rel_id = id;
     INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, action, from_fillfactor,
-        to_fillfactor, confidence)
-    SELECT id, look - asked, '', '', '', 'keep', 100, 100, 0 WHERE asked IS NOT NULL
-    ON CONFLICT (rel_id) DO UPDATE SET made_at = EXCLUDED.made_at;
+        to_fillfactor, confidence, updated)
+    SELECT id, look - asked, '', '', '', 'keep', 100, 100, 0,
+           (SELECT times * sum(updated) FROM ff_internal.counter_interval WHERE rel_id = id AND ended_at > look - asked)
+     WHERE asked IS NOT NULL
+    ON CONFLICT (rel_id) DO UPDATE SET made_at = EXCLUDED.made_at, updated = EXCLUDED.updated;
     RETURN EXISTS (SELECT FROM ff_internal.fits_due(last) d WHERE d = id);
 END $$;
-SELECT ok(due(:helped, NULL, '1 day', :'last_at', :last), 'a table never fitted is due for a fit');
+SELECT ok(due(:helped, NULL, 1, :'last_at', :last), 'a table never fitted is due for a fit');
 DELETE FROM ff_internal.change WHERE rel_id = :helped;
-SELECT ok(NOT due(:helped, '59 min', '1 day', :'last_at', :last), 'a table fitted less than an hour ago is not due');
-SELECT ok(due(:helped, '60 min', '1 day', :'last_at', :last), 'a table fitted an hour ago is due');
-SELECT ok(due(:helped, '1 min', '50 min', :'last_at', :last), 'a table new to the history is due each time');
+SELECT ok(NOT due(:helped, '59 min', 11, :'last_at', :last), 'updates grew by less than a tenth: it is not due');
+SELECT ok(due(:helped, '59 min', 10, :'last_at', :last), 'they grew by a tenth: it is due');
+SELECT ok(due(:helped, '1 day', 11, :'last_at', :last), 'a table fitted a day ago is due');
 SELECT rel_id AS same FROM ff_internal.relation WHERE relname = 'same' \gset
 DELETE FROM ff_internal.counter_interval
-    WHERE rel_id = :same AND ended_at > :'last_at'::timestamptz - interval '60 min';
+    WHERE rel_id = :same AND ended_at > :'last_at'::timestamptz - interval '1 day';
 DELETE FROM ff_internal.change WHERE rel_id = :same;
-SELECT ok(NOT due(:same, '60 min', '1 day', :'last_at', :last), 'an unchanged table is not due');
+SELECT ok(NOT due(:same, '1 day', 1, :'last_at', :last), 'an unchanged table is not due');
 UPDATE ff_internal.fit SET (action, to_fillfactor, confidence) = ('lower', 50, 0.5) WHERE rel_id = :same;
 INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, action, from_fillfactor,
     to_fillfactor, confidence)
     VALUES (-1, now(), '', '', '', 'lower', 100, 50, 0.5);
-SELECT ok(due(:same, '60 min', '1 day', :'last_at', :last), 'an unchanged table with advice to change is due');
-SELECT ok(NOT due(:same, '59 min', '1 day', :'last_at', :last),
-    'an unchanged table with advice to change is not due within the hour');
+SELECT ok(due(:same, '1 day', 1, :'last_at', :last), 'an unchanged table with advice to change is due after a day');
+SELECT ok(NOT due(:same, '23 hours', 1, :'last_at', :last), 'but not before');
 SELECT is((SELECT array_agg(rel_id) FROM ff_internal.fit WHERE action = 'lower'), ARRAY[:same::bigint],
     'fits of tables that are gone are deleted');
 SELECT is(ff_internal.collect_fit(:same), 1::bigint, 'a table with outdated advice is fitted again');
