@@ -130,11 +130,11 @@ BEGIN ATOMIC
                    || jsonb_build_object('disk_bytes_change', i.predicted_size_bytes - i.size_bytes),
                i.action = 'rebuild' OR i.cause = 'never_written', 'only a rebuild packs it'
           FROM @extschema@.ff_advise_indexes(target) i
+         WHERE i.action IN ('raise', 'rebuild')
     )
     SELECT a.facts || jsonb_build_object('oid', a.oid, 'rewrite',
                jsonb_build_object('wanted', a.rewrite, 'reason', CASE WHEN a.rewrite THEN a.reason END))
       FROM advised a
-     WHERE a.kind = 1 OR a.action = 'rebuild'
      ORDER BY a.kind, a.wal DESC NULLS LAST, a.cpu DESC NULLS LAST, a.disk, a.oid;
 END;
 
