@@ -147,11 +147,12 @@ BEGIN
 END
 $$;
 
--- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. pooled: a distributed
--- table replaces its shards. Changes come first: by the WAL that they save, then CPU time, then disk.
+-- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. wal_saved, wal_now: by
+-- the change and of all updates, bytes a day, however short the window. pooled: a distributed table replaces its
+-- shards. Changes come first: by the WAL that they save, then CPU time, then disk.
 CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, pooled boolean DEFAULT true)
 RETURNS TABLE (
-    advice ff_internal.advice, phrase text, evidence ff_internal.table_evidence,
+    advice ff_internal.advice, phrase text, wal_saved float8, wal_now float8, evidence ff_internal.table_evidence,
     fit ff_internal.fit, decision ff_internal.decision, shards text)
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
@@ -168,8 +169,8 @@ AS $$
                 e.ram_ratio::numeric(20, 4)::real,
                 CASE WHEN x.advised THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
                      WHEN e.updated > 0 THEN 100 END::real,
-                g.gain_pct, g.wal_bytes, g.disk_bytes, g.cpu_s, x.rewrites, m.disk_bytes,
-                m.wal_bytes, m.seconds, make_interval(secs => round(e.window_s)),
+                g.gain_pct, CASE WHEN h.told THEN g.wal_bytes END, g.disk_bytes, CASE WHEN h.told THEN g.cpu_s END,
+                x.rewrites, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => round(e.window_s)),
                 d.cause NOT IN ('not_examined', 'too_wide')
                     AND coalesce(e.window_s < ff_internal.threshold('FULL_DAY'), true),
                 concat_ws(E'\n', ff_internal.lines(concat_ws(' ', k.words,
@@ -180,8 +181,8 @@ AS $$
                 CASE WHEN x.advised AND e.fillfactor <> d.recommended_fillfactor
                      THEN ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor])
                 END)::ff_internal.advice,
-           CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, v.evidence, v.fit,
-           v.decision, v.shards
+           CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, g.wal_bytes,
+           c.wal_bytes_now * 86400 * u.per_s, v.evidence, v.fit, v.decision, v.shards
       FROM ff_internal.decisions(relation, pooled) v
      CROSS JOIN LATERAL (SELECT (v.evidence).*) e
      CROSS JOIN LATERAL (SELECT (v.decision).*) d
@@ -189,6 +190,7 @@ AS $$
       LEFT JOIN LATERAL (SELECT s.* FROM unnest((v.fit).steps) s WHERE s.fillfactor = d.step) n ON true
      CROSS JOIN LATERAL ff_internal.words(v.evidence, v.fit, v.decision) t
      CROSS JOIN LATERAL (SELECT ff_internal.updates_per_s(v.evidence)) u(per_s)
+     CROSS JOIN LATERAL (SELECT e.window_s >= ff_internal.threshold('RATES')) h(told)
      CROSS JOIN LATERAL (SELECT coalesce((ff_internal.step_at((v.fit).steps, d.current_step)).rows_per_page,
                                          ff_internal.rows_per_page(e.fillfactor, d.row_width))) r(fits)
      CROSS JOIN LATERAL (SELECT CASE WHEN d.action = 'wait' AND e.rel_id IS NOT NULL
@@ -237,7 +239,8 @@ rows_per_page, predicted_rows_per_page: rows that inserts put on a page. size_by
 'fork, now and once its pages have the new density. ram_ratio: (table + indexes) / memory, see ff_memory(). '
 'predicted_wal_pct: WAL per update, percent of today.
 For a change, or a rewrite that pays at the fillfactor it has (keep): gain_pct: cost saved (time, WAL and size, '
-'weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window. '
+'weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window; '
+'NULL until an hour was watched. '
 'disk_bytes_change: table and indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time, '
 'with as many rows as now, than it costs. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: cost of the least '
 'disturbing way; excludes I/O time if no collection timed I/O (track_io_timing).
@@ -262,10 +265,10 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('reader');
     FOR a IN
-        SELECT (v.advice).*, v.phrase, ((v.fit).choice).wal_bytes_now * 86400 * p AS wal_bytes_per_day,
-               (v.decision).idle, w.bytes, w.per
-          FROM ff_internal.advice() v CROSS JOIN LATERAL ff_internal.updates_per_s(v.evidence) p
-         CROSS JOIN LATERAL ff_internal.wal_rate((v.advice).wal_bytes_per_day_saved, p, (v.evidence).window_s) w
+        SELECT (v.advice).*, v.phrase, v.wal_saved, v.wal_now, (v.decision).idle, w.bytes, w.per
+          FROM ff_internal.advice() v
+         CROSS JOIN LATERAL ff_internal.wal_rate(v.wal_saved, ff_internal.updates_per_s(v.evidence),
+                                                 (v.evidence).window_s) w
     LOOP
         IF a.idle AND a.action = 'keep' AND a.gain_pct IS NULL THEN
             unused := unused + 1;
@@ -275,7 +278,7 @@ BEGIN
         now := a.fillfactor;
         new := nullif(a.recommended_fillfactor, a.fillfactor);
         action := a.action;
-        saves := CASE WHEN a.wal_bytes_per_day_saved <= 0 AND a.disk_bytes_change < 0
+        saves := CASE WHEN a.wal_saved <= 0 AND a.disk_bytes_change < 0
                       THEN pg_size_pretty(-a.disk_bytes_change) || ' disk'
                       ELSE pg_size_pretty(a.bytes) || CASE a.per WHEN ' a day' THEN '/d' ELSE '/1000' END END;
         sure := a.confidence;
@@ -289,29 +292,29 @@ BEGIN
     RAISE NOTICE '%', concat_ws('; ',
         (SELECT 'mirror of ' || s.database || coalesce(' on ' || (s.observed->>'host'), '')
            FROM ff_internal.server s WHERE s.observed IS NOT NULL),
-        CASE WHEN changes <> '{}' THEN total->>'words'
-             WHEN EXISTS (SELECT FROM ff_internal.collection) THEN 'no change is advised'
-             ELSE 'nothing was collected yet: run CALL ff_collect()' END,
+        total->>'words',
         'watched for ' || (SELECT ff_internal.span(s) FROM CAST(total->>'observed_s' AS float8) s
                             WHERE s < ff_internal.threshold('FULL_DAY')),
         'nothing is written to ' || ff_internal.counted(nullif(unused, 0), 'more table'));
 END
 $$;
 
-CREATE VIEW @extschema@.ff_advice AS
-SELECT o.relation::text AS relation, o.now, o.new, o.action, o.saves, o.sure, o.why FROM ff_internal.overview() o;
-COMMENT ON VIEW @extschema@.ff_advice IS
-'Advice at a glance, under 100 characters wide for names of up to 22 characters; ff_advise() says more. Changes come '
-'first, those that save most WAL at the top, then CPU time, then disk. A notice has the totals of the changes (WAL, '
-'disk, rewrite time), and the number of tables that are left out because nothing is written to them.';
-COMMENT ON COLUMN @extschema@.ff_advice.relation IS 'the table, as one would write it';
-COMMENT ON COLUMN @extschema@.ff_advice.now IS 'effective fillfactor, percent';
-COMMENT ON COLUMN @extschema@.ff_advice.new IS 'advised fillfactor, percent; NULL if nothing should change';
-COMMENT ON COLUMN @extschema@.ff_advice.action IS 'lower, raise, keep, wait';
-COMMENT ON COLUMN @extschema@.ff_advice.saves IS
-'what the change saves: WAL a day (/d), or WAL per 1,000 updates (/1000) until an hour was watched; disk if no WAL';
-COMMENT ON COLUMN @extschema@.ff_advice.sure IS 'confidence, 0 to 1';
-COMMENT ON COLUMN @extschema@.ff_advice.why IS 'the cause; ff_advise() has the whole reason';
+CALL ff_internal.define($$
+CREATE VIEW @extschema@.ff_advice (
+    -- Advice at a glance, under 100 characters wide for names of up to 22 characters; ff_advise() says more. Changes
+    -- come first, those that save most WAL at the rate of the window at the top, then CPU time, then disk. A notice has
+    -- the totals of the changes (WAL, disk, rewrite time), and the number of tables that are left out because nothing
+    -- is written to them.
+    relation, -- the table, as one would write it
+    now,      -- effective fillfactor, percent
+    new,      -- advised fillfactor, percent; NULL if nothing should change
+    action,   -- lower, raise, keep, wait
+    saves,    -- what the change saves: WAL a day (/d), or WAL per 1,000 updates (/1000) until an hour was watched; disk
+              -- if no WAL
+    sure,     -- confidence, 0 to 1
+    why       -- the cause; ff_advise() has the whole reason
+) AS SELECT o.relation::text, o.now, o.new, o.action, o.saves, o.sure, o.why FROM ff_internal.overview() o
+$$);
 
 -- Returns the rel_id of tables whose advice a collection may have changed, largest possible gain first, at most
 -- fillfactor_advisor.fits. Also removes the fits of dropped tables.

@@ -99,22 +99,24 @@ BEGIN
 END
 $$;
 
-CREATE VIEW @extschema@.ff_curves AS
-SELECT c.oid::regclass AS relation, s.fillfactor, s.rows_per_page AS rows, s.hot_pct,
-       pg_size_pretty(s.size_bytes + s.index_bytes) AS size, s.wal_bytes_per_update::integer AS wal,
+CALL ff_internal.define($$
+CREATE VIEW @extschema@.ff_curves (
+    -- ff_curve() of all tables that the model was asked for, under 100 characters wide.
+    relation,
+    fillfactor,
+    rows,    -- on a page that inserts fill
+    hot_pct, -- HOT share over a window like the observed one, percent
+    size,    -- table and indexes after fillfactor_advisor.payback_time, with as many rows as now
+    wal,     -- WAL of an update, bytes
+    bar      -- a picture of hot_pct, and marks; "best: -26 %": the step that costs least, and how much less
+) AS
+SELECT c.oid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct,
+       pg_size_pretty(s.size_bytes + s.index_bytes), s.wal_bytes_per_update::integer,
        concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
               regexp_replace(replace(ltrim(s.bar, '#.'), 'advised, best', 'advised'),
-                             'best .([-0-9.]+ %)[^,]*', 'best: \1')) AS bar
+                             'best .([-0-9.]+ %)[^,]*', 'best: \1'))
   -- a condition on the table reaches the function, so that other tables cost nothing
   FROM ff_internal.fitted() c(oid)
  CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s
- ORDER BY c.oid::regclass::text, s.fillfactor DESC;
-COMMENT ON VIEW @extschema@.ff_curves IS
-'ff_curve() of all tables that the model was asked for, under 100 characters wide. size: table and indexes. wal: bytes '
-'of an update. bar: a picture of hot_pct, and marks; "best: -26 %": the step that costs least, and how much less.';
-COMMENT ON COLUMN @extschema@.ff_curves.rows IS 'on a page that inserts fill';
-COMMENT ON COLUMN @extschema@.ff_curves.hot_pct IS 'HOT share over a window like the observed one, percent';
-COMMENT ON COLUMN @extschema@.ff_curves.size IS
-'table and indexes after fillfactor_advisor.payback_time, with as many rows as now';
-COMMENT ON COLUMN @extschema@.ff_curves.wal IS 'WAL of an update, bytes';
-COMMENT ON COLUMN @extschema@.ff_curves.bar IS 'a picture of hot_pct, and marks';
+ ORDER BY c.oid::regclass::text, s.fillfactor DESC
+$$);

@@ -59,12 +59,7 @@ RETURNS SETOF ff_internal.decision
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
     SELECT d.*
-      FROM (SELECT e.not_examined, e.fillfactor, e.window_s, e.intervals, e.inserted, e.updated, e.index_scans,
-                   e.seq_scans, e.blocks_fetched, e.cycles, e.since_change_s, e.since_updated, e.recent_updated,
-                   e.recent_hot_updated, e.counts_lost, EXISTS (SELECT FROM ff_internal.observed) AS mirrored,
-                   e.open_writers, e.indexes, e.sampled_at, e.blocks, e.live_rows, e.rows_per_page,
-                   e.inserted_width, e.updated_width, e.update_group_rows, e.indexed_share,
-                   e.newpage_share, e.blocked_share, e.recoverable_share, e.held_back, z.heap_now, z.heap_needed,
+      FROM (SELECT (e).*, EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
                    CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
                         THEN (SELECT p.recently_dead_rows > greatest(e.live_rows, 0.8 * p.dead_rows)
                                 FROM ff_internal.page_sample p

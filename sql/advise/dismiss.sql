@@ -36,9 +36,9 @@ BEGIN
         PERFORM ff_internal.note(u, 'taken back', 'the dismissal, by ' || current_user) FROM unnest(known) u;
         RETURN format('advice for %s counts again', name);
     END IF;
-    INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, wal_bytes)
+    INSERT INTO ff_internal.dismissal
     SELECT r.rel_id, now(), current_user, ff_dismiss.reason, ff_dismiss.until,
-           (SELECT (a.advice).wal_bytes_per_day_saved FROM ff_internal.advice(r.relid, false) a)
+           (SELECT (a.advice).wal_bytes_per_day_saved FROM ff_internal.advice(r.relid, false) a), r.relid <> relation
       FROM ff_internal.followed r WHERE r.rel_id = ANY (ids);
     PERFORM ff_internal.note(u, 'dismissed', format('by %s%s: %s', current_user, left(ends, -6), reason))
        FROM unnest(ids) u;
@@ -46,8 +46,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_dismiss(regclass, text, timestamptz) IS
-'Declines the advice for a table, or for all partitions or shards that it has now, and says why. It is then shown as '
-'dismissed, with the reason, and left out of the script and of all totals; collections go on. It counts again after '
+'Declines the advice for a table, or for all its partitions or shards, those made later too, and says why. It is then '
+'shown as dismissed, with the reason, and left out of the script and of all totals; collections go on. It counts again after '
 'until, or as soon as it saves three times as much WAL a day as now. A NULL reason takes the dismissal back. '
 'Dismissals are dumped with the database and follow the table when it is renamed.
 Errors: 22023 no reason, or until is not in the future; 42501 the role may not write the history; 42704 nothing '

@@ -15,7 +15,7 @@ BEGIN
     IF worth >= 0 AND (what = 'advised' AND wal_bytes >= worth * 1048576 OR what = 'verdict' AND details ^@ 'hurt') THEN
         PERFORM pg_notify('fillfactor_advisor',
                           left(ff_internal.plain(concat_ws(' ', o.name, what || ':', details)), 2000))
-           FROM (SELECT r.nspname || '.' || r.relname FROM ff_internal.relation r WHERE r.rel_id = id) o(name);
+           FROM (SELECT (SELECT r.nspname || '.' || r.relname FROM ff_internal.relation r WHERE r.rel_id = id)) o(name);
     END IF;
 END
 $$;
@@ -64,12 +64,26 @@ DECLARE
     -- advice to leave the present fillfactor; once that is changed, it is history
     stood   CONSTANT boolean := last.action IN ('lower', 'raise') AND last.from_fillfactor = fillfactor;
     long    CONSTANT interval := make_interval(secs => ff_internal.threshold('RATES'));
-    is_dismissed CONSTANT boolean := EXISTS (SELECT FROM ff_internal.dismissal_of(id, wal_bytes));
+    is_dismissed boolean;
     blocks  CONSTANT boolean := d.seen_cause = 'indexed_column';
     blocked text;
 BEGIN
+    IF last.rel_id IS NULL THEN
+        -- a partition made since its table was dismissed is, too
+        INSERT INTO ff_internal.dismissal
+        SELECT r.rel_id, o.dismissed_at, o.dismissed_by, o.reason, o.until, NULL, true
+          FROM ff_internal.followed r
+          JOIN ff_internal.sibling w ON w.leaf = r.relid
+          JOIN ff_internal.sibling s USING (parent)
+          JOIN ff_internal.followed f ON f.relid = s.leaf
+          JOIN ff_internal.dismissal o ON o.rel_id = f.rel_id AND o.of_parent AND o.until > now()
+         WHERE r.rel_id = id AND r.opened_at > o.dismissed_at
+         ORDER BY o.dismissed_at DESC LIMIT 1 ON CONFLICT DO NOTHING;
+    END IF;
+    is_dismissed := EXISTS (SELECT FROM ff_internal.dismissal_of(id, wal_bytes));
     IF changes AND is_dismissed THEN
-        UPDATE ff_internal.dismissal o SET wal_bytes = note_fit.wal_bytes WHERE o.rel_id = id AND o.wal_bytes IS NULL;
+        UPDATE ff_internal.dismissal o SET wal_bytes = note_fit.wal_bytes
+         WHERE o.rel_id = id AND o.wal_bytes IS NULL AND watched >= long;
     ELSIF changes THEN
         DELETE FROM ff_internal.dismissal o WHERE o.rel_id = id AND o.until > now();
         IF FOUND THEN

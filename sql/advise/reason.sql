@@ -116,8 +116,6 @@ AS $$
 DECLARE
     fits  CONSTANT integer := coalesce((ff_internal.step_at(f.steps, d.current_step)).rows_per_page,
                                        ff_internal.rows_per_page(e.fillfactor, d.row_width));
-    full_page CONSTANT text := ff_internal.of_recent_updates(e.newpage_share)
-                               || ' left their page because it was full';
     few   CONSTANT bigint := ff_internal.setting('min_updates');
     ended text;
 BEGIN
@@ -173,25 +171,20 @@ BEGIN
             reason := e.held_back || coalesce(', until ' || ended || ': wait for updates from after that; ',
                                               ': end it first; more room would only fill up as well; ')
                       || 'ff_horizon() names it';
-        WHEN 'batch_update' THEN
-            phrase := format('%s rows a page at once', round(e.update_group_rows::numeric));
-            reason := format('%s; one transaction updates %s rows of a page together, of the %s that fit it', full_page,
-                             round(least(e.update_group_rows, fits)::numeric), fits);
-        WHEN 'row_growth' THEN
-            phrase := format('rows grow by %s bytes', round((e.updated_width - e.inserted_width)::numeric));
-            reason := format('%s; rows grow from %s to %s bytes', full_page, round(e.inserted_width::numeric),
-                             round(e.updated_width::numeric));
         ELSE
-            phrase := 'updates leave full pages';
-            reason := full_page;
+            phrase := CASE d.seen_cause
+                WHEN 'batch_update' THEN round(e.update_group_rows::numeric) || ' rows a page at once'
+                WHEN 'row_growth'
+                THEN format('rows grow by %s bytes', round((e.updated_width - e.inserted_width)::numeric))
+                ELSE 'updates leave full pages' END;
+            reason := ff_internal.of_recent_updates(e.newpage_share) || ' left their page because it was full' || CASE
+                d.seen_cause
+                WHEN 'batch_update' THEN format('; one transaction updates %s rows of a page together, of the %s that '
+                                                'fit it', round(least(e.update_group_rows, fits)::numeric), fits)
+                WHEN 'row_growth' THEN format('; rows grow from %s to %s bytes', round(e.inserted_width::numeric),
+                                              round(e.updated_width::numeric))
+                ELSE '' END;
     END CASE;
-    phrase := CASE WHEN d.rewrite = 'pays' THEN 'a plain rewrite pays' WHEN d.seen_cause = 'few_updates' THEN phrase
-                   WHEN d.action = 'wait' THEN 'more must be seen first'
-                   WHEN d.because IN ('not_worth', 'toast') THEN 'saves too little'
-                   WHEN d.action = 'keep' AND d.cause IN ('page_full', 'batch_update', 'row_growth')
-                   THEN 'no step is clearly better'
-                   WHEN d.cause = 'read_mostly' THEN 'mostly read'
-                   WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE phrase END;
 END
 $$;
 
@@ -227,13 +220,12 @@ CREATE FUNCTION ff_internal.words_of_action(
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    cause  CONSTANT text := d.seen_cause;
     now    CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
     n      CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.step);
     less   CONSTANT bigint := e.heap_bytes + e.index_bytes - n.size_bytes - n.index_bytes;
     saved  CONSTANT text := ff_internal.percent(100 * (1 - 1 / d.gain));
     -- where no more updates are HOT
-    sharing CONSTANT text := CASE cause WHEN 'settled' THEN 'pages are pruned less often'
+    sharing CONSTANT text := CASE d.seen_cause WHEN 'settled' THEN 'pages are pruned less often'
                                   ELSE 'the old and the new version of a row share a page more often' END;
 BEGIN
     IF d.action IN ('lower', 'raise') THEN
@@ -244,21 +236,19 @@ BEGIN
                 || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
             CASE WHEN d.action = 'lower' AND n.hot_pct < 100 * (e.hot_share + ff_internal.threshold('LACKING'))
                  THEN format(', hardly more than now, but %s, which saves %s', sharing, saved) END,
-            CASE WHEN d.action = 'raise' THEN ', ' || ff_internal.percent(n.settled_hot_pct) || ' once settled' END,
-            CASE WHEN d.action = 'raise' AND less > 0
-                 THEN format(', %s less to store and read once rewritten', pg_size_pretty(less))
-                 WHEN d.action = 'raise' THEN ''
+            CASE WHEN d.action = 'raise'
+                 THEN concat(', ' || ff_internal.percent(n.settled_hot_pct) || ' once settled', CASE WHEN less > 0
+                     THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) END)
                  WHEN n.needs_rewrite THEN '; only a rewrite changes existing pages, and it would pay for itself'
                  ELSE '; updates fall on new pages, so no rewrite is needed' END,
             CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);
     ELSIF d.passed_over THEN
         RETURN format('. The model was not asked yet: each collection asks it of up to %s tables, those with most to '
-                      'gain first; ff_advise() with the name of the table asks it at once',
-                      ff_internal.setting('fits'));
-    ELSIF d.action = 'wait' AND cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
-        RETURN format('. %s may be better, but ', n.fillfactor) || CASE
-            WHEN d.because = 'just_changed' THEN 'it was changed lately: ' || ff_internal.until(e, d, e.since_change_s)
-            WHEN d.because = 'may_settle' THEN 'it may become HOT by itself: ' || ff_internal.until(e, d, e.window_s)
+                      'gain first; ff_advise() for this table asks it at once', ff_internal.setting('fits'));
+    ELSIF d.action = 'wait' AND d.seen_cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
+        RETURN format('. %s may be better, but ', n.fillfactor) || CASE d.because
+            WHEN 'just_changed' THEN 'it was changed lately: ' WHEN 'may_settle' THEN 'it may become HOT by itself: '
+            ELSE '' END || CASE
             WHEN d.because = 'watched_too_briefly' AND e.since_change_s >= ff_internal.threshold('FULL_DAY')
             THEN format('since its last change it is updated less than half as often as before: wait until it is '
                         'as busy again, or for %s more',
@@ -266,7 +256,8 @@ BEGIN
             WHEN d.because IS NULL AND e.since_updated < d.needed_updates
             THEN ff_internal.until(e, d, NULL, e.since_updated, d.needed_updates)
                  || format(' (%s times fillfactor_advisor.min_updates)', ff_internal.threshold('ENOUGH'))
-            ELSE ff_internal.until(e, d, CASE WHEN d.because IS NULL THEN e.window_s ELSE e.since_change_s END) END;
+            ELSE ff_internal.until(e, d, CASE WHEN d.because IN ('just_changed', 'watched_too_briefly')
+                                              THEN e.since_change_s ELSE e.window_s END) END;
     ELSIF d.because IN ('less_hot', 'no_hot_gain', 'not_worth') THEN
         RETURN format('. %s would save %s of its cost', n.fillfactor, saved) || CASE
             WHEN d.because = 'not_worth'
@@ -283,14 +274,14 @@ BEGIN
     ELSIF d.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),
-            CASE WHEN cause = 'row_growth' THEN '. If rows do not get longer than now, it' ELSE '. It' END,
+            CASE WHEN d.seen_cause = 'row_growth' THEN '. If rows do not get longer than now, it' ELSE '. It' END,
             ' settles by itself: each page sheds a row once, whose room serves all later updates. ',
             CASE WHEN (f.choice).settle_updates < 1 THEN 'Nearly all that can be HOT already is'
                  ELSE format('After %s more updates%s nearly all that can be HOT will be',
                              round((f.choice).settle_updates::numeric),
                              ', ' || ff_internal.span((f.choice).settle_updates * e.since_change_s
                                                       / nullif(e.since_updated, 0)) || ' at this rate,') END);
-    ELSIF d.action = 'wait' OR d.because = 'toast' OR cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
+    ELSIF d.action = 'wait' OR d.because = 'toast' OR d.seen_cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
         RETURN '';
     END IF;
     RETURN concat(
@@ -300,7 +291,7 @@ BEGIN
             WHEN 'siblings' THEN '. Seen over all partitions, no other fillfactor is clearly better'
             WHEN 'just_changed' THEN '. No other fillfactor is better by enough to undo the last change'
             ELSE '. No other fillfactor is clearly better' END,
-        CASE WHEN cause = 'row_growth' OR now.size_bytes > 1.1 * 8192 * e.blocks
+        CASE WHEN d.seen_cause = 'row_growth' OR now.size_bytes > 1.1 * 8192 * e.blocks
              THEN ff_internal.if_nothing_is_done(e, now) END);
 END
 $$;
@@ -340,7 +331,9 @@ BEGIN
         WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
         WHEN less_hot <> '' THEN less_hot
         WHEN d.step <> now.fillfactor
-        THEN format('that is not clearly more than %s, which is nearer to today''s', d.step)
+        THEN format('that is not clearly more than %s, ', d.step)
+             || CASE WHEN abs(d.step - now.fillfactor) < abs(best.fillfactor - now.fillfactor)
+                     THEN 'which is nearer to today''s' ELSE 'the choice so far' END
         ELSE 'that is not sure: it does not follow from all that explains what was seen' END;
 END
 $$;
@@ -419,6 +412,15 @@ DECLARE
 BEGIN
     IF cause.reason IS NULL THEN
         cause := ff_internal.words_of_cause(e, f, d);
+        cause.phrase := CASE
+            WHEN d.rewrite = 'pays' THEN 'a plain rewrite pays'
+            WHEN d.seen_cause = 'few_updates' THEN cause.phrase
+            WHEN d.action = 'wait' THEN 'more must be seen first'
+            WHEN d.because IN ('not_worth', 'toast') THEN 'saves too little'
+            WHEN d.action = 'keep' AND d.cause IN ('page_full', 'batch_update', 'row_growth')
+            THEN 'no step is clearly better'
+            WHEN d.cause = 'read_mostly' THEN 'mostly read'
+            WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE cause.phrase END;
         best := ff_internal.best(e, f, d);
         IF c.current_step IS NOT NULL THEN
             SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those '

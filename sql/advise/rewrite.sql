@@ -175,21 +175,26 @@ RETURN concat_ws(', ', 'about ' || ff_internal.wal_saved(wal_saved, updates_per_
                  ff_internal.rewrite_time(rewrite_s) || ' of rewriting');
 
 -- Totals of the changes that are not provisional, or of all if all are: savings, bytes and seconds of rewrites; words:
--- their number and what they bring; NULL: nothing. changes: columns of ff_advise(), and of those of a script its
--- rewrites; wal_bytes_per_day: of the updates, now.
+-- their number and what they bring, or why there are none. changes: columns of ff_advise(), wal_saved and wal_now of
+-- advice(), and the rewrites of a script.
 CREATE FUNCTION ff_internal.plan_total(changes jsonb[]) RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
-    SELECT to_jsonb(t) || jsonb_build_object('words',
-               concat(ff_internal.counted(t.changes, 'change'), CASE WHEN t.provisional < t.changes
+    SELECT to_jsonb(t) - '{wal_saved,wal_now}'::text[] || jsonb_build_object(
+               'wal_bytes_per_day_saved',
+               CASE WHEN t.observed_s >= ff_internal.threshold('RATES') THEN round(t.wal_saved) END,
+               'words', CASE WHEN t.changes > 0
+               THEN concat(ff_internal.counted(t.changes, 'change'), CASE WHEN t.provisional < t.changes
                       THEN ' (' || nullif(t.provisional, 0) || ' of them provisional, which are not counted here)' END,
-                      ': ')
-               || nullif(ff_internal.brings(
-                      t.wal_bytes_per_day_saved, t.disk_bytes_change, t.rewrite_seconds, t.updates_per_s, t.observed_s,
-                      100 * t.wal_bytes_per_day_saved / t.wal_bytes_per_day), ''))
+                      ': ' || nullif(ff_internal.brings(
+                          t.wal_saved, t.disk_bytes_change, t.rewrite_seconds, t.updates_per_s, t.observed_s,
+                          100 * t.wal_saved / nullif(t.wal_now, 0)), ''))
+               ELSE (SELECT (ARRAY['nothing was collected yet: run CALL ff_collect()',
+                                   'one collection so far: one more is needed, after some work',
+                                   'no change is advised'])[count(*) + 1]
+                       FROM (SELECT FROM ff_internal.collection LIMIT 2) c) END)
       FROM (SELECT cardinality(changes) AS changes, min(p.n) AS provisional,
-                   sum((c->>'wal_bytes_per_day_saved')::numeric) AS wal_bytes_per_day_saved,
-                   nullif(sum((c->>'wal_bytes_per_day')::numeric), 0) AS wal_bytes_per_day,
+                   sum((c->>'wal_saved')::numeric) AS wal_saved, sum((c->>'wal_now')::numeric) AS wal_now,
                    sum((c->>'disk_bytes_change')::numeric) AS disk_bytes_change,
                    sum((c->>'updates_per_s')::float8) AS updates_per_s,
                    min(extract(epoch FROM (c->>'observed')::interval))::float8 AS observed_s, count(m) AS rewrites,

@@ -95,14 +95,15 @@ CREATE TABLE ff_internal.dismissal (
     dismissed_by name NOT NULL,        -- role that called ff_dismiss()
     reason       text NOT NULL,        -- as given
     until        timestamptz NOT NULL, -- when it expires; infinity: never
-    wal_bytes    double precision      -- WAL a day that the advice saved then; NULL: no change was advised yet
+    wal_bytes    double precision,     -- WAL a day that the advice saved then; NULL: not known yet
+    of_parent    boolean NOT NULL      -- given for all partitions or shards of a table, those made later too
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.advice_event (
     -- What became of the advice for a table, and whether indexes block its updates; see ff_changes().
-    rel_id  bigint NOT NULL,      -- key of the table's history
+    rel_id  bigint,               -- key of the table's history; NULL: the server
     seen_at timestamptz NOT NULL, -- when
     what    text NOT NULL CHECK (
         what IN ('advised', 'moved', 'withdrawn', 'dismissed', 'taken back', 'verdict', 'blocked', 'unblocked')),

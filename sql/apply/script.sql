@@ -106,8 +106,10 @@ LANGUAGE sql VOLATILE ROWS 1000
 SET jit = off
 BEGIN ATOMIC
     WITH advised AS (
-        SELECT 1 AS kind, a.wal_bytes_per_day_saved AS wal, a.cpu_seconds_per_day_saved AS cpu,
-               a.disk_bytes_change AS disk, a.relation::oid AS oid, a.action, to_jsonb(a) - 'ddl' AS facts, r.rewrite,
+        SELECT 1 AS kind, v.wal_saved AS wal, a.cpu_seconds_per_day_saved AS cpu,
+               a.disk_bytes_change AS disk, a.relation::oid AS oid, a.action, to_jsonb(a) - 'ddl' || jsonb_build_object(
+                   'wal_saved', v.wal_saved, 'wal_now', v.wal_now, 'saves', ff_internal.wal_saved(
+                       v.wal_saved, ff_internal.updates_per_s(v.evidence), (v.evidence).window_s)) AS facts, r.rewrite,
                CASE a.action
                WHEN 'raise' THEN format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                                         pg_size_pretty(a.size_bytes - a.predicted_size_bytes))
@@ -118,7 +120,8 @@ BEGIN ATOMIC
                   FROM pg_class c
                   LEFT JOIN pg_partition_tree(target) t ON t.isleaf AND c.relkind = 'p'
                  WHERE c.oid = target AND c.relkind <> 'i') s
-         CROSS JOIN LATERAL (SELECT (v.advice).* FROM ff_internal.advice(s.relation) v) a
+         CROSS JOIN LATERAL ff_internal.advice(s.relation) v
+         CROSS JOIN LATERAL (SELECT (v.advice).*) a
          -- after a raise, rewrite only to free a tenth of the table or more (chosen)
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     WHEN 'keep' THEN true
@@ -256,7 +259,8 @@ BEGIN
         'total', total, 'left_out', cardinality(advised) - least(top, cardinality(advised)),
         'guard', ff_internal.script_guard(),
         'cautions', ARRAY(SELECT ff_internal.cautions((total->>'rewrite_wal_bytes')::bigint)),
-        'changes', changes, 'templates', templates);
+        'changes', ARRAY(SELECT c - '{wal_saved,wal_now}'::text[] FROM unnest(changes) c),
+        'templates', templates);
 END
 $$;
 
@@ -269,8 +273,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, integer) IS
 'The plan of ff_script() as JSON, for tools.
 guard: statements that a session runs first. changes: in the order to run them, each with the columns of ff_advise() '
-'or ff_advise_indexes(), and with statement and undo; guarded_statement and guarded_undo, calls of the guard (all four '
-'null for action rebuild); options_before and options_after as stored; rewrite (wanted, reason, method chosen, methods '
+'or ff_advise_indexes(), and with saves (WAL, in words), statement and undo; guarded_statement and guarded_undo, calls '
+'of the guard (all four null for action rebuild); options_before and options_after as stored; rewrite (wanted, reason, method chosen, methods '
 'with disk, WAL and time).
 total: sums over the changes that are not provisional, or over all if all are. templates: for new partitions. '
 'cautions: sentences. Errors: as for ff_script().';
@@ -292,8 +296,8 @@ AS $$
            CASE WHEN t.changes = 0 AND (p->>'undo')::boolean
                 THEN 'No change of a fillfactor is left to be taken back. ff_history() has those of a table.'
                 WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
-                ELSE 'brings:    '
-                     || coalesce(t.words, ff_internal.counted(t.changes, 'change') || ': the fillfactors from before')
+                ELSE 'brings:    ' || t.words || CASE WHEN (p->>'undo')::boolean
+                                                      THEN ': the fillfactors from before' ELSE '' END
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
@@ -330,9 +334,7 @@ AS $$
                CASE c->>'action' WHEN 'rebuild' THEN 'rebuild at fillfactor ' || (c->>'fillfactor')
                     WHEN 'keep' THEN 'rewrite at fillfactor ' || (c->>'fillfactor')
                     ELSE format('fillfactor %s -> %s', c->>'fillfactor', c->>'recommended_fillfactor') END,
-               ff_internal.wal_saved((c->>'wal_bytes_per_day_saved')::numeric, (c->>'updates_per_s')::float8,
-                                     extract(epoch FROM (c->>'observed')::interval)::float8),
-               'HOT ' || (c->>'hot_pct') || ' % -> ' || (c->>'predicted_hot_pct') || ' %',
+               c->>'saves', 'HOT ' || (c->>'hot_pct') || ' % -> ' || (c->>'predicted_hot_pct') || ' %',
                'rows a page ' || (c->>'rows_per_page') || ' -> ' || (c->>'predicted_rows_per_page'),
                'size ' || pg_size_pretty((c->>'size_bytes')::bigint) || ' -> '
                    || pg_size_pretty((c->>'predicted_size_bytes')::bigint))),

@@ -27,7 +27,7 @@ RETURN (
                               'fillfactor', a.fillfactor, 'advised', nullif(a.recommended_fillfactor, a.fillfactor),
                               'action', a.action, 'confidence', a.confidence, 'provisional', a.provisional,
                               'why', v.phrase, 'gain_pct', a.gain_pct, 'observed_s', extract(epoch FROM a.observed),
-                              'wal_bytes_per_day_saved', a.wal_bytes_per_day_saved,
+                              'wal_bytes_per_day_saved', v.wal_saved::bigint,
                               'cpu_seconds_per_day_saved', a.cpu_seconds_per_day_saved,
                               'disk_bytes_change', a.disk_bytes_change, 'updates_per_s', a.updates_per_s,
                               'input', CASE WHEN a.action IN ('lower', 'raise') AND v.shards IS NULL

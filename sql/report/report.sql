@@ -2,22 +2,22 @@
 -- style. Text from the database enters it only through html(), in the encoding of the client, which the head names.
 
 CREATE VIEW ff_internal.report_row AS
-SELECT a.*, v.phrase, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name, c.small, c.large,
-       CASE WHEN a.needs_rewrite THEN a.rewrite_seconds END AS rewrite_s,
-       k.advised, (v.decision).idle AND a.action = 'keep' AS static,
-       row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, a.wal_bytes_per_day_saved DESC NULLS LAST,
+SELECT a.*, v.phrase, v.wal_saved, v.wal_now, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name, c.small,
+       c.large, k.does, k.advised, (v.decision).idle AND a.action = 'keep' AS static,
+       row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, v.wal_saved DESC NULLS LAST,
                                    a.cpu_seconds_per_day_saved DESC NULLS LAST, a.disk_bytes_change,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
   FROM ff_internal.advice() v
  CROSS JOIN LATERAL (SELECT (v.advice).*) a
  CROSS JOIN LATERAL (
        SELECT CASE WHEN c.changes THEN a.recommended_fillfactor END AS advised,
+              CASE WHEN c.changes AND a.action = 'keep' THEN 'rewrite' ELSE a.action END AS does,
               CASE WHEN c.changes THEN 'change' WHEN a.action = 'wait' THEN 'wait'
                    WHEN a.cause = 'not_examined' THEN 'skipped' WHEN c.other THEN 'cure' ELSE 'fine' END AS kind,
               c.changes OR c.other
               OR EXISTS (SELECT FROM ff_internal.change h
                           WHERE h.rel_id = (v.evidence).rel_id AND h.kind = 'fillfactor') AS explains
-         FROM (SELECT a.action IN ('lower', 'raise'),
+         FROM (SELECT a.gain_pct IS NOT NULL,
                       a.cause IN ('indexed_column', 'old_snapshot', 'read_mostly', 'too_wide')) c(changes, other)) k
  CROSS JOIN ff_internal.html_name((v.evidence).nspname, (v.evidence).relname) n(name)
   LEFT JOIN LATERAL (
@@ -25,45 +25,42 @@ SELECT a.*, v.phrase, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name,
        SELECT p.* FROM (SELECT WHERE k.explains OFFSET 0) o,
               ff_internal.curve_pictures((v.fit).steps, (v.decision).current_step, k.advised) p) c ON true;
 COMMENT ON VIEW ff_internal.report_row IS
-'The tables of ff_report(). place: rank by worth. kind: change, cure (the cause is not fillfactor), wait, fine, '
-'skipped. explains: has details to show. static: nothing is written to it. rewrite_s: seconds of the least disturbing '
-'rewrite, if one is advised. small, large: pictures of the curve.';
+'The tables of ff_report(). place: rank by worth. kind: change (of a fillfactor, or a rewrite), cure (the cause is not '
+'fillfactor), wait, fine, skipped. does: the action, or rewrite. explains: has details to show. static: nothing is '
+'written to it. small, large: pictures of the curve.';
 
 -- The answer in one sentence, and tiles: each counts the tables of a kind and, clicked, shows only them.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT format(E'<h1>%s%s</h1>\n%s<div class="tiles">\n%s</div>\n',
-               CASE c.n WHEN 0 THEN 'No change of a fillfactor is advised.'
-               ELSE format('%s: %s.', ff_internal.counted(c.n, 'change'),
-                           ff_internal.brings(c.wal, c.disk, c.seconds, c.updates, c.watched,
-                                              100 * c.wal / nullif(c.wal_now, 0)::numeric)) END,
-               ' Based on ' || ff_internal.span(c.watched)
-               || CASE WHEN c.provisional THEN ': provisional.' ELSE '.' END,
-               CASE WHEN c.provisional AND c.n > 0 THEN
+    SELECT format(E'<h1>%s.%s</h1>\n%s<div class="tiles">\n%s</div>\n',
+               upper(left(c.total->>'words', 1)) || substr(c.total->>'words', 2),
+               ' Based on ' || ff_internal.span(w.s)
+               || CASE WHEN w.s < ff_internal.threshold('FULL_DAY') THEN ': provisional.' ELSE '.' END,
+               CASE WHEN c.total->'provisional' = c.total->'changes' AND c.total->>'changes' <> '0' THEN
                    E'<p class="banner"><b>Provisional.</b> Less than a day was watched, so what happens at other hours '
                    'was not seen. Collect for a day, better a week, before you apply this.</p>\n' END, k.tiles)
-      FROM (SELECT count(*) FILTER (WHERE t.kind = 'change') AS n, sum(t.wal_bytes_per_day_saved) AS wal,
-                   sum(((t.fit).choice).wal_bytes_now * 86400 * t.updates_per_s) AS wal_now,
-                   sum(t.updates_per_s) AS updates,
-                   sum(t.disk_bytes_change) AS disk, sum(t.rewrite_s) AS seconds,
-                   bool_or(t.provisional) AS provisional,
-                   extract(epoch FROM min(t.observed))::float8 AS watched
-              FROM unnest(tables) t
-             -- if there are no changes, all examined tables
-             WHERE t.kind = CASE (tables[1]).kind WHEN 'change' THEN 'change' ELSE t.kind END
-               AND t.kind <> 'skipped') c,
-           (SELECT string_agg(format(E'<button type="button" class="%s" aria-pressed="false"><b>%s</b>%s</button>\n',
-                                     k.kind, n.tables, k.words), '' ORDER BY k.place)
-                   || format(E'<div><b>%s</b>of %s updates were HOT</div>\n',
-                             coalesce(ff_internal.number(100 * sum(n.hot) / nullif(sum(n.updated), 0), 1, ' %'), '-'),
-                             coalesce(sum(n.updated), 0)) AS tiles
-              FROM (VALUES (1, 'change', 'to change'), (2, 'cure', 'need another cure'), (3, 'wait', 'need more time'),
-                           (4, 'fine', 'are fine'), (5, 'skipped', 'not examined')) k(place, kind, words)
-             CROSS JOIN LATERAL (
-                   SELECT count(*) AS tables, sum((t.evidence).updated) AS updated,
-                          sum((t.evidence).hot_updated)::float8 AS hot
-                     FROM unnest(tables) t WHERE t.kind = k.kind) n) k);
+      FROM (SELECT ff_internal.plan_total(ARRAY(
+                       SELECT to_jsonb(o) FROM (SELECT t.wal_saved, t.wal_now, t.disk_bytes_change, t.updates_per_s,
+                                                       t.observed, t.rewrite_seconds, t.provisional
+                                                  FROM unnest(tables) t WHERE t.kind = 'change') o))) c(total)
+     -- if there are no changes, all examined tables
+     CROSS JOIN LATERAL (
+           SELECT coalesce((c.total->>'observed_s')::float8,
+                           (SELECT extract(epoch FROM min(t.observed)) FROM unnest(tables) t
+                             WHERE t.kind <> 'skipped')::float8)) w(s)
+     CROSS JOIN (
+           SELECT string_agg(format(E'<button type="button" class="%s" aria-pressed="false"><b>%s</b>%s</button>\n',
+                                    k.kind, n.tables, k.words), '' ORDER BY k.place)
+                  || format(E'<div><b>%s</b>of %s updates were HOT</div>\n',
+                            coalesce(ff_internal.number(100 * sum(n.hot) / nullif(sum(n.updated), 0), 1, ' %'), '-'),
+                            coalesce(sum(n.updated), 0)) AS tiles
+             FROM (VALUES (1, 'change', 'to change'), (2, 'cure', 'need another cure'), (3, 'wait', 'need more time'),
+                          (4, 'fine', 'are fine'), (5, 'skipped', 'not examined')) k(place, kind, words)
+            CROSS JOIN LATERAL (
+                  SELECT count(*) AS tables, sum((t.evidence).updated) AS updated,
+                         sum((t.evidence).hot_updated)::float8 AS hot
+                    FROM unnest(tables) t WHERE t.kind = k.kind) n) k);
 
 -- The statements to copy; those of provisional advice are commented out.
 CREATE FUNCTION ff_internal.report_sql(tables ff_internal.report_row[]) RETURNS text
@@ -73,8 +70,10 @@ RETURN (
            'undo and, if asked, a rewrite; ff_verify() says afterwards whether it helped.</p>\n'
            '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
            || string_agg(format(E'-- cost -%s %%, confidence %s%s\n%s%s\n', t.gain_pct, t.confidence,
-                  CASE WHEN t.needs_rewrite THEN ', rewrite it afterwards' END,
-                  CASE WHEN t.provisional THEN '--provisional ' END, ff_internal.html(t.ddl)), '' ORDER BY t.place)
+                  CASE WHEN t.needs_rewrite AND t.ddl <> '' THEN ', rewrite it afterwards' END,
+                  CASE WHEN t.provisional AND t.ddl <> '' THEN '--provisional ' END,
+                  coalesce(ff_internal.html(t.ddl), '-- ' || ff_internal.html(t.relation::text)
+                           || ': rewrite it, see ff_script(rewrite => true)')), '' ORDER BY t.place)
            || E'RESET lock_timeout;</pre></div>\n'
       FROM unnest(tables) t WHERE t.kind = 'change');
 
@@ -90,11 +89,11 @@ RETURN (
                    t.cause, o.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
                    c.predicted_hot_pct AS "HOT then|1 %", t.size_bytes AS "size|B",
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
-                   -CASE WHEN c.observed >= '1 hour' THEN nullif(c.wal_bytes_per_day_saved, 0) END AS "WAL a day|+B",
+                   -nullif(c.wal_bytes_per_day_saved, 0) AS "WAL a day|+B",
                    -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
-                   coalesce(ff_internal.rewrite_time(c.rewrite_s),
-                            CASE WHEN c.needs_rewrite THEN 'yes' END) AS rewrite,
+                   CASE WHEN c.needs_rewrite THEN coalesce(ff_internal.rewrite_time(c.rewrite_seconds), 'yes') END
+                       AS rewrite,
                    c.small AS "curve|html", o.reason AS why,
                    concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
                           'data-k="', t.kind, '"') AS "@|html"
@@ -130,15 +129,15 @@ DECLARE
 BEGIN
     RETURN concat(
         format(E'<article id="t%s" data-k="%s">\n<header><h3>%s</h3><span class="badge %s">%s %s%s</span></header>\n',
-               t.relation::oid, t.kind, t.name, t.kind, t.action, t.fillfactor, ' to ' || t.advised),
+               t.relation::oid, t.kind, t.name, t.kind, t.does, t.fillfactor,
+               ' to ' || nullif(t.advised, t.fillfactor)),
         format(E'<p>%s</p>\n%s<p class="sub">%s</p>\n<div class="charts">\n', ff_internal.html(t.reason),
             '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n', ff_internal.html(concat_ws('; ',
             'about ' || round(e.live_rows) || ' rows',
             pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
             'left as it is: ' || pg_size_pretty(now.size_bytes),
             ff_internal.number(now.settled_hot_pct, 1, ' % HOT once settled'),
-            'changed: CPU ' || -CASE WHEN t.observed >= '1 hour' THEN nullif(t.cpu_seconds_per_day_saved, 0) END
-                || ' s a day',
+            'changed: CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
             'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id),
         (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.page_sample p
@@ -229,10 +228,7 @@ RETURN (
            FROM (SELECT ff_internal.html_name(r.nspname, r.relname) AS "table|html", p.occurrences AS "times|0",
                         ff_internal.minute(p.seen_at) AS last, p.sqlstate || ' ' || p.message AS error
                    FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id) ORDER BY p.seen_at DESC) r))
-      FROM (SELECT 'Nothing was collected yet: run CALL ff_collect() or ff_schedule().'
-             WHERE NOT EXISTS (SELECT 1 FROM ff_internal.collection)
-            UNION ALL
-            SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
+      FROM (SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
               FROM ff_internal.statements_missing() s(reason)
              WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)) w(words));
 

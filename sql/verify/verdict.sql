@@ -194,8 +194,9 @@ CREATE VIEW @extschema@.ff_verified (
 $$);
 
 -- Judges the last change of each kind of a table, if something was counted since; again hourly, before the first
--- verdict after an eighth of the time since the change. Notes verdicts that are new; the outcome of advice is stored
--- with its prediction. Returns the number of changes tried: at most 20, chosen at random so that all get a turn.
+-- verdict after an eighth of the time since the change: at most 20, chosen at random so that all get a turn. The first
+-- collection of an hour also judges the last change of each setting. Notes verdicts that are new; the outcome of advice
+-- is stored with its prediction. Returns the number of changes tried.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -213,15 +214,25 @@ BEGIN ATOMIC
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
     ), came AS MATERIALIZED (
-        SELECT d.change_id, d.rel_id, (c.c).change, d.verdict AS had, nullif(j.verdict, 'too early') AS verdict,
-               j.hot_pct
-          FROM due d
-         -- OFFSET 0: search only this table's changes
-         CROSS JOIN LATERAL (SELECT c FROM ff_internal.changes c
-                              WHERE c.rel_id = d.rel_id AND c.change_id = d.change_id OFFSET 0) c
+        SELECT (t.c).*, t.had, nullif(j.verdict, 'too early') AS verdict, j.hot_pct
+          FROM (SELECT c.c, d.verdict
+                  FROM due d
+                 -- OFFSET 0: search only this table's changes
+                 CROSS JOIN LATERAL (SELECT c FROM ff_internal.changes c
+                                      WHERE c.rel_id = d.rel_id AND c.change_id = d.change_id OFFSET 0) c
+                UNION ALL
+                (SELECT DISTINCT ON (c.setting) c,
+                        (SELECT split_part(e.details, ':', 1) FROM ff_internal.advice_event e
+                          WHERE e.rel_id IS NULL AND e.seen_at > c.seen_at AND strpos(e.details, c.change) > 0
+                          ORDER BY e.seen_at DESC LIMIT 1)
+                   FROM ff_internal.changes c
+                  WHERE c.rel_id IS NULL AND c.seen_at > now() - ff_internal.lookback()
+                    AND NOT EXISTS (SELECT FROM ff_internal.collection o
+                                     WHERE o.collection_id < id AND o.began_at >= date_trunc('hour', now()))
+                  ORDER BY c.setting, c.seen_at DESC)) t(c, had)
          CROSS JOIN LATERAL (
                SELECT max(o.verdict) FILTER (WHERE o.place = 0), max(o.after) FILTER (WHERE o.measure = 'HOT share')
-                 FROM ff_internal.judged(c.c) o) j(verdict, hot_pct)
+                 FROM ff_internal.judged(t.c) o) j(verdict, hot_pct)
     ), tried AS (
         UPDATE ff_internal.change c
            SET judged_at = clock_timestamp(), verdict = coalesce(n.verdict, c.verdict)

@@ -283,7 +283,8 @@ act_on_few(const DnFacts *f, DnDecision *d)
 	else if (!isnan(d->step) && f->model_changes > 0)
 		d->action = d->confidence < d->needed_confidence ? "wait" : "raise";
 	else
-		d->action = f->updated < FEW * f->inserted || f->window_s >= FULL_DAY ? "keep" : "wait";
+		d->action = (f->updated < FEW * f->inserted && f->window_s >= RATES) ||
+			f->window_s >= FULL_DAY ? "keep" : "wait";
 }
 
 /*
