@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(161);
+SELECT plan(164);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -158,12 +158,24 @@ SELECT is(array_agg(relation::oid), :'worthy'::oid[], 'min_worth 0: any change i
 ROLLBACK TO worth;
 SELECT is(ff_internal.brings(3e9, 5e6, 100, 50, 7200, 32), 'about 2861 MB less WAL a day (-32 %), 4883 kB more disk, about 100 s of rewriting', 'the total of changes, in words');
 SELECT is(ff_internal.brings(3e9, -5e6, NULL, 50, 3599, 32), 'about 678 kB less WAL per 1,000 updates (-32 %), 4883 kB less disk', 'watched for less than an hour: per 1,000 updates');
-SELECT is(ff_internal.plan_total(ARRAY(SELECT jsonb_build_object('provisional', p, 'wal_bytes_per_day_saved', 3e9,
-	'wal_bytes_per_day', 1e10, 'disk_bytes_change', -1048576, 'updates_per_s', 50, 'observed', '2 hours')
+SELECT is(ff_internal.plan_total(ARRAY(SELECT jsonb_build_object('provisional', p, 'wal_saved', 3e9,
+	'wal_now', 1e10, 'disk_bytes_change', -1048576, 'updates_per_s', 50, 'observed', '2 hours')
 	FROM unnest(v.provisional) p))->>'words', v.said, 'totals: ' || v.said)
   FROM (VALUES ('{f,t,f}'::boolean[], '3 changes (1 of them provisional, which are not counted here): about 5722 MB less '
 	'WAL a day (-30 %), 2048 kB less disk'),
 	('{t,t}', '2 changes: about 5722 MB less WAL a day (-30 %), 2048 kB less disk')) v(provisional, said);
+-- what was watched for minutes says nothing of a day
+SAVEPOINT brief;
+UPDATE ff_internal.counter_interval SET began_at = ended_at - interval '1 min'
+ WHERE ended_at > now() - interval '20 min';
+DELETE FROM ff_internal.counter_interval WHERE ended_at <= now() - interval '20 min';
+UPDATE ff_internal.relation SET opened_at = now() - interval '21 min';
+SELECT is(ARRAY[count(*) > 0, bool_and(num_nulls(wal_bytes_per_day_saved, cpu_seconds_per_day_saved) = 2),
+	bool_and(reason !~ 'a day')], '{t,t,t}', 'watched for less than an hour: nothing is given for a day')
+	FROM ff_advise() WHERE gain_pct IS NOT NULL;
+SELECT is(ARRAY[t->'wal_bytes_per_day_saved' = 'null', t->>'words' ~ 'WAL per 1,000 updates [(]-[0-9]+ %[)]'], '{t,t}',
+	'nor in the totals') FROM CAST(ff_script_json()->'total' AS jsonb) t;
+ROLLBACK TO brief;
 SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'advice without a rewrite has no cost of a rewrite');
 SELECT matches(ff_internal.words_of_action(jsonb_populate_record(v.evidence, '{"blocks": 5000, "index_bytes": 0}'),
 	v.fit, v.decision), '^[.] If nothing is done, [0-9.]+ % HOT once settled, [0-9]+ MB of WAL a day; with as many rows as '
@@ -341,8 +353,10 @@ SELECT is(array_agg(ROW (c->>'statement', c->'rewrite'->>'wanted', c->'rewrite'-
 SELECT is(count(*) FILTER (WHERE l ~ '^-- 1 of 1: public.emptied, rewrite at fillfactor 100; ') || ' '
 	|| count(*) FILTER (WHERE l ~ '^SELECT pg_temp.ff_rewrite.*VACUUM [(]FULL, ANALYZE[)] public.emptied'), '1 1',
 	'the script rewrites it') FROM ff_script('emptied', rewrite => true) l;
-SELECT is(ff_script_json()->'total'->>'changes', (SELECT count(*)::text FROM ff_advise() WHERE gain_pct IS NOT NULL),
-	'and counts it, as ff_advise() does');
+SELECT is((ff_script_json()->'total'->>'changes')::bigint, (SELECT count(*) FROM ff_advise() WHERE gain_pct IS NOT NULL)
+	+ (SELECT count(*) FROM ff_advise_indexes() WHERE action IN ('raise', 'rebuild')), 'and counts it, as ff_advise() does');
+SELECT ok(ff_report(0) ~ ('-- emptied: rewrite it, see ff_script.*data-k="change"><th scope="row"><a href="#t'
+	|| 'emptied'::regclass::oid), 'the report has it among the changes');
 SELECT ff_dismiss('emptied', 'no');
 SELECT matches(reason, '^Dismissed .*\nOtherwise a rewrite would be advised[.]', 'it can be dismissed')
 	FROM ff_advise() WHERE relation = 'emptied'::regclass;

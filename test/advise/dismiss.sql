@@ -131,6 +131,22 @@ SELECT is((SELECT string_agg(format('%s %s', relation, reason ~ '^Dismissed .*: 
     FROM ff_advise() WHERE relation IN ('batch'::regclass, 'growth'::regclass)), 'batch t, growth f',
     'its partitions are, those without advice to change keep their reason');
 SELECT is(count(*), 2::bigint, 'both are remembered') FROM ff_internal.dismissal;
+-- a partition made later is, too, from its first fit on
+SAVEPOINT later;
+UPDATE ff_internal.dismissal SET dismissed_at = now() - interval '1 day';
+UPDATE ff_internal.relation SET opened_at = now() WHERE relname = 'growth';
+DELETE FROM ff_internal.dismissal d USING ff_internal.relation r WHERE r.rel_id = d.rel_id AND r.relname = 'growth';
+CREATE FUNCTION later() RETURNS bigint LANGUAGE sql AS $$
+    SELECT ff_internal.collect_fit(r.rel_id) FROM ff_internal.relation r WHERE r.relname = 'growth';
+    SELECT count(*) FROM ff_internal.dismissal d JOIN ff_internal.relation r USING (rel_id)
+     WHERE r.relname = 'growth' AND d.reason = 'as a whole' $$;
+SELECT is(later(), 1::bigint, 'one that is new');
+DELETE FROM ff_internal.dismissal d USING ff_internal.relation r WHERE r.rel_id = d.rel_id AND r.relname = 'growth';
+SELECT is(later(), 0::bigint, 'not one that was fitted before: somebody took it back');
+DELETE FROM ff_internal.fit;
+UPDATE ff_internal.dismissal SET of_parent = false;
+SELECT is(later(), 0::bigint, 'not if only its sibling was dismissed');
+ROLLBACK TO later;
 SELECT is(ff_dismiss('batch', NULL), 'advice for public.batch counts again', 'one of them is taken back');
 SELECT is(ff_dismiss('parted', NULL), 'advice for public.parted (2 tables) counts again', 'and all');
 SELECT throws_ok($$ SELECT ff_dismiss('parted', NULL) $$, '42704', 'the advice for public.parted (2 tables) is not dismissed',
@@ -139,7 +155,7 @@ ROLLBACK TO parted;
 
 -- old history goes, but not what is still in force
 SELECT ff_dismiss('batch', 'kept');
-INSERT INTO ff_internal.dismissal VALUES (-1, now(), 'nobody', 'table is gone', 'infinity', NULL);
+INSERT INTO ff_internal.dismissal VALUES (-1, now(), 'nobody', 'table is gone', 'infinity', NULL, false);
 DELETE FROM ff_internal.advice_event;
 INSERT INTO ff_internal.advice_event SELECT i, now() - age, what, age::text
   FROM (VALUES (:id, interval '100 days', 'advised'), (:id, '1 day', 'moved'), (:id, '300 days', 'blocked'),

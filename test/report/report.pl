@@ -108,7 +108,7 @@ sub check_curves
 	my %row = map { /href="#t(\d+)"/ ? ($1 => $_) : () } $first =~ /<tr [^>]*>.*?<\/tr>/gs;
 	my %article = $html =~ /<article id="t(\d+)">(.*?)<\/article>/gs;
 	my @advised = split /\n/,
-		$node->safe_psql($name, q(SELECT relation::oid FROM ff_advise() WHERE action IN ('lower', 'raise')));
+		$node->safe_psql($name, q(SELECT relation::oid FROM ff_advise() WHERE gain_pct IS NOT NULL));
 	my $title = qr/<title>Predicted (?:HOT share|size) at each fillfactor<\/title>/;
 	my $line = qr/<path class="(?:hot|size)" d="M0 \d+H[0-9HV]+"/;
 	my $small = qr/<svg class="small"[^>]*>\n$title.*$line.*<path class="advised" /s;

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(112);
+SELECT plan(113);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -494,26 +494,35 @@ SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update'
     'the predicted WAL is a share of that before');
 -- only these are due; each has a history that ended half an hour after its change
 UPDATE ff_internal.change SET judged_at = now(), verdict = 'helped' WHERE rel_id <> :helped;
-SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'collect_verdicts() judges a change that was not judged yet');
+SELECT is(ff_internal.collect_verdicts(0), 2::bigint,
+    'collect_verdicts() judges a change that was not judged yet, and in a new hour that of a setting');
 SELECT is((SELECT (verdict, achieved_hot_pct, judged_at IS NOT NULL)::text
     FROM ff_internal.prediction WHERE rel_id = :helped),
     '(helped,99,t)', 'the verdict and the HOT share achieved are stored with the prediction that was followed');
 CREATE FUNCTION verdicts() RETURNS text[]
     LANGUAGE sql AS $$ SELECT array_agg(c.details ORDER BY c.details) FROM ff_changes() c WHERE c.what = 'verdict' $$;
-SELECT is(verdicts(), '{helped: fillfactor 100 -> 50}', 'ff_changes() has the verdict');
-UPDATE ff_internal.change SET judged_at = now() - interval '2 hours' WHERE rel_id = :helped;
-SELECT is(ff_internal.collect_verdicts(0), 0::bigint, 'nothing was counted since: it is not judged again');
-UPDATE ff_internal.change SET judged_at = now() - interval '5 hours' WHERE rel_id = :helped;
-SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'something was: it is, an hour later');
-SELECT is(verdicts(), '{helped: fillfactor 100 -> 50}', 'the same verdict is no news');
-UPDATE ff_internal.change SET judged_at = now() - interval '5 hours', verdict = 'hurt' WHERE rel_id = :helped;
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: setting backend_flush_after 0 -> 2048kB}',
+    'ff_changes() has the verdicts');
 SELECT ff_internal.collect_verdicts(0);
-SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: fillfactor 100 -> 50}', 'another verdict is');
+SELECT is(cardinality(verdicts()), 2, 'the same verdict on a setting is no news');
+UPDATE ff_internal.collection SET began_at = date_trunc('hour', now())
+ WHERE collection_id = (SELECT max(collection_id) FROM ff_internal.collection);
+SELECT max(collection_id) + 1 AS next FROM ff_internal.collection \gset
+UPDATE ff_internal.change SET judged_at = now() - interval '2 hours' WHERE rel_id = :helped;
+SELECT is(ff_internal.collect_verdicts(:next), 0::bigint, 'nothing was counted since: it is not judged again');
+UPDATE ff_internal.change SET judged_at = now() - interval '5 hours' WHERE rel_id = :helped;
+SELECT is(ff_internal.collect_verdicts(:next), 1::bigint, 'something was: it is, an hour later');
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: setting backend_flush_after 0 -> 2048kB}',
+    'the same verdict is no news');
+UPDATE ff_internal.change SET judged_at = now() - interval '5 hours', verdict = 'hurt' WHERE rel_id = :helped;
+SELECT ff_internal.collect_verdicts(:next);
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: fillfactor 100 -> 50,helped: setting backend_flush_after 0 -> 2048kB}',
+    'another verdict is');
 -- by hand, options, indexes, and one that cannot be judged yet
 DELETE FROM ff_internal.advice_event;
 UPDATE ff_internal.change c SET judged_at = NULL, verdict = NULL FROM ff_internal.relation r
  WHERE r.rel_id = c.rel_id AND r.relname IN ('hurt2', 'options', 'dropped', 'early');
-SELECT is(ff_internal.collect_verdicts(0), 4::bigint, 'changes that nobody advised are judged');
+SELECT is(ff_internal.collect_verdicts(:next), 4::bigint, 'changes that nobody advised are judged');
 SELECT is(verdicts(), (SELECT array_agg(DISTINCT v.verdict || ': ' || v.change ORDER BY v.verdict || ': ' || v.change)
     FROM ff_verify() v WHERE v.measure = 'overall' AND v.relation::text IN ('hurt2', 'options', 'dropped')),
     'ff_changes() has the verdicts of ff_verify() on a fillfactor, options and indexes');
