@@ -101,20 +101,21 @@ $$;
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_curves (
-    -- ff_curve() of all tables that the model was asked for, under 100 characters wide.
+    -- ff_curve() of all tables that the model was asked for, as wide as a terminal.
     relation,
     fillfactor,
     rows,    -- on a page that inserts fill
     hot_pct, -- HOT share over a window like the observed one, percent
     size,    -- table and indexes after fillfactor_advisor.payback_time, with as many rows as now
     wal,     -- WAL of an update, bytes
-    bar      -- a picture of hot_pct, and marks; "best: -26 %": the step that costs least, and how much less
+    bar      -- a picture of hot_pct, and marks, current also if nothing else is advised; "best: -26 %": the step that
+             -- costs least, and how much less
 ) AS
 SELECT c.oid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct,
        pg_size_pretty(s.size_bytes + s.index_bytes), s.wal_bytes_per_update::integer,
        concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
-              regexp_replace(replace(ltrim(s.bar, '#.'), 'advised, best', 'advised'),
-                             'best .([-0-9.]+ %)[^,]*', 'best: \1'))
+              regexp_replace(regexp_replace(ltrim(s.bar, '#.'), '(advised), best|(current), advised', '\1\2'),
+                             'best .([-0-9.]+ %).(: .*)?', 'best: \1'))
   -- a condition on the table reaches the function, so that other tables cost nothing
   FROM ff_internal.fitted() c(oid)
  CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s

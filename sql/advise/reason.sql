@@ -214,6 +214,13 @@ RETURN (SELECT format('fewer updates would be HOT: %s predicted%s, %s seen', ff_
          -- the tolerance of the model, in points
          WHERE p.pct < 100 * e.hot_share - CASE WHEN n.fillfactor > present THEN 0.5 ELSE 0 END);
 
+-- That most of what a step saves is what any rewrite does; NULL: it is not.
+CREATE FUNCTION ff_internal.by_any_rewrite(e ff_internal.table_evidence, f ff_internal.fit, n ff_internal.step,
+    gain float8) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN n.needs_rewrite AND (f.choice).rewrite_gain > sqrt(gain)
+            THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor) END;
+
 -- What a change would bring, what is missing for one, or why the fillfactor stays.
 CREATE FUNCTION ff_internal.words_of_action(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
@@ -224,7 +231,6 @@ DECLARE
     n      CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.step);
     less   CONSTANT bigint := e.heap_bytes + e.index_bytes - n.size_bytes - n.index_bytes;
     saved  CONSTANT text := ff_internal.percent(100 * (1 - 1 / d.gain));
-    -- where no more updates are HOT
     sharing CONSTANT text := CASE d.seen_cause WHEN 'settled' THEN 'pages are pruned less often'
                                   ELSE 'the old and the new version of a row share a page more often' END;
 BEGIN
@@ -259,18 +265,19 @@ BEGIN
             ELSE ff_internal.until(e, d, CASE WHEN d.because IN ('just_changed', 'watched_too_briefly')
                                               THEN e.since_change_s ELSE e.window_s END) END;
     ELSIF d.because IN ('less_hot', 'no_hot_gain', 'not_worth') THEN
-        RETURN format('. %s would save %s of its cost', n.fillfactor, saved) || CASE
-            WHEN d.because = 'not_worth'
+        RETURN format('. %s would save %s of its cost', n.fillfactor, saved) || CASE WHEN d.because = 'not_worth'
             THEN format(', but that is not worth a change; it is less than %s of the cost of the costliest table''s '
                         'updates (fillfactor_advisor.min_worth), and less than %s of disk',
                         ff_internal.percent(ff_internal.setting('min_worth')),
                         pg_size_pretty(ff_internal.threshold('WORTH_DISK')::bigint))
-            ELSE format(', because %s%s, but %s', sharing,
-                        CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END, CASE d.because
-                        WHEN 'less_hot' THEN ff_internal.less_hot(e, n, d.current_step)
-                        ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
-                                    ff_internal.percent(ff_internal.setting('min_gain')
-                                                        * ff_internal.threshold('CLEAR_GAINS'))) END) END;
+            WHEN d.because = 'no_hot_gain' AND ff_internal.by_any_rewrite(e, f, n, d.gain) <> ''
+            THEN ', but ' || ff_internal.by_any_rewrite(e, f, n, d.gain)
+            ELSE format(', because %s%s, but ', sharing,
+                        CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END) || CASE d.because
+                WHEN 'less_hot' THEN ff_internal.less_hot(e, n, d.current_step)
+                ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
+                            ff_internal.percent(ff_internal.setting('min_gain')
+                                                * ff_internal.threshold('CLEAR_GAINS'))) END END;
     ELSIF d.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),
@@ -281,7 +288,7 @@ BEGIN
                              round((f.choice).settle_updates::numeric),
                              ', ' || ff_internal.span((f.choice).settle_updates * e.since_change_s
                                                       / nullif(e.since_updated, 0)) || ' at this rate,') END);
-    ELSIF d.action = 'wait' OR d.because = 'toast' OR d.seen_cause NOT IN ('page_full', 'batch_update', 'row_growth') THEN
+    ELSIF d.action = 'wait' OR d.because = 'toast' OR d.seen_cause !~ 'page_full|batch_update|row_growth' THEN
         RETURN '';
     END IF;
     RETURN concat(
@@ -308,6 +315,7 @@ DECLARE
     now  CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
     best ff_internal.step;
     less_hot text;
+    any_rewrite text;
 BEGIN
     SELECT s.* INTO best FROM unnest(f.steps) s
      WHERE s.cost < 1.0005 * (SELECT min(o.cost) FROM unnest(f.steps) o)
@@ -316,6 +324,7 @@ BEGIN
     fillfactor := best.fillfactor;
     saved := 100 * (1 - best.cost / now.cost);
     less_hot := ff_internal.less_hot(e, best, d.current_step);
+    any_rewrite := ff_internal.by_any_rewrite(e, f, best, now.cost / best.cost);
     IF NOT d.wants_model OR d.seen_cause = 'few_updates' OR best.hot_pct IS NULL OR best.fillfactor = now.fillfactor
        OR best.fillfactor = d.step
           AND (d.action <> 'keep' OR d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'toast')) THEN
@@ -326,8 +335,7 @@ BEGIN
         THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
                     ff_internal.percent(ff_internal.setting('min_gain')))
         WHEN d.because = 'siblings' THEN 'not over all partitions'
-        WHEN best.needs_rewrite AND (f.choice).rewrite_gain > sqrt(now.cost / best.cost)
-        THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor)
+        WHEN any_rewrite <> '' THEN any_rewrite
         WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
         WHEN less_hot <> '' THEN less_hot
         WHEN d.step <> now.fillfactor

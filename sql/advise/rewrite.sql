@@ -171,7 +171,7 @@ CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, rewrite_s fl
 LANGUAGE sql STABLE
 RETURN concat_ws(', ', 'about ' || ff_internal.wal_saved(wal_saved, updates_per_s, watched_s)
                        || coalesce(to_char(-wal_pct, '" ("FMSG990" %)"'), ''),
-                 ff_internal.less_or_more(-disk) || ' disk',
+                 ff_internal.less_or_more(-nullif(disk, 0)) || ' disk',
                  ff_internal.rewrite_time(rewrite_s) || ' of rewriting');
 
 -- Totals of the changes that are not provisional, or of all if all are: savings, bytes and seconds of rewrites; words:

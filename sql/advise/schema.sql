@@ -77,10 +77,6 @@ CREATE TABLE ff_internal.rehearsal (
         -- size of the table measured at to_fillfactor, percent of that at from_fillfactor
     predicted_hot_pct  double precision NOT NULL CHECK (predicted_hot_pct BETWEEN 0 AND 100),
         -- HOT share predicted at to_fillfactor, once settled, percent
-    predicted_hot_low  double precision NOT NULL CHECK (predicted_hot_low BETWEEN 0 AND predicted_hot_pct),
-        -- lower end of its range, percent
-    predicted_hot_high double precision NOT NULL CHECK (predicted_hot_high BETWEEN predicted_hot_pct AND 100),
-        -- upper end of its range, percent
     left_out           smallint NOT NULL CHECK (left_out >= 0),
         -- classes of transactions too rare for a lap; the verdict does not cover them
     PRIMARY KEY (rel_id, measured_at)

@@ -274,8 +274,8 @@ COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, integer) IS
 'The plan of ff_script() as JSON, for tools.
 guard: statements that a session runs first. changes: in the order to run them, each with the columns of ff_advise() '
 'or ff_advise_indexes(), and with saves (WAL, in words), statement and undo; guarded_statement and guarded_undo, calls '
-'of the guard (all four null for action rebuild); options_before and options_after as stored; rewrite (wanted, reason, method chosen, methods '
-'with disk, WAL and time).
+'of the guard (all four null for action rebuild); options_before and options_after as stored; rewrite (wanted, '
+'reason, method chosen, methods with disk, WAL and time).
 total: sums over the changes that are not provisional, or over all if all are. templates: for new partitions. '
 'cautions: sentences. Errors: as for ff_script().';
 
@@ -329,6 +329,7 @@ LANGUAGE sql STABLE ROWS 4
 AS $$
     SELECT l.line
       FROM ff_internal.chosen_rewrite(c) w
+     CROSS JOIN CAST(left(c->>'guarded_statement', -length('false);')) || ':''undo'');' AS text) call
      CROSS JOIN unnest(ARRAY[
            format('-- %s of %s: %s, %s', n, changes, c->>'relation', concat_ws('; ',
                CASE c->>'action' WHEN 'rebuild' THEN 'rebuild at fillfactor ' || (c->>'fillfactor')
@@ -343,8 +344,8 @@ AS $$
                   ' (' || (c->>'cause') || ')'),
            '--   rewrite: ' || (c->'rewrite'->>'reason') || '; '
                || coalesce(w.needs || ' by ' || (w.way->>'method'), 'but none is possible, see ff_script_json()'),
-           format(CASE WHEN (c->>'provisional')::boolean THEN '\if :provisional \\ %s \endif' ELSE '%s' END,
-                  left(c->>'guarded_statement', -length('false);')) || ':''undo'');')]) l(line)
+           concat(CASE WHEN (c->>'provisional')::boolean THEN '\if :provisional \\ ' END) || call
+               || concat(CASE WHEN (c->>'provisional')::boolean THEN ' \endif' END)]) l(line)
      WHERE l.line IS NOT NULL
 $$;
 

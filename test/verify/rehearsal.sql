@@ -45,7 +45,7 @@ CREATE FUNCTION result(more jsonb DEFAULT '{}') RETURNS jsonb LANGUAGE sql AS $$
         extract(epoch FROM now()),
         'from', 100, 'to', 50, 'verdict', 'prediction held', 'brings', 'saves WAL', 'hot_pct', 99, 'wal_pct', 50,
         'size_pct', 200,
-        'predicted_hot_pct', 100, 'predicted_hot_low', 99, 'predicted_hot_high', 100, 'left_out', 0) || more $$;
+        'predicted_hot_pct', 100, 'left_out', 0) || more $$;
 SELECT is(failure('SELECT ff_rehearsal_result(result())'),
     '42P01|the table of the rehearsal is gone|Nothing is stored.|If the table is there, run CALL ff_collect() '
     'and rehearse it again.',
