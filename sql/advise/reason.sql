@@ -173,7 +173,7 @@ BEGIN
                       || 'ff_horizon() names it';
         ELSE
             phrase := CASE d.seen_cause
-                WHEN 'batch_update' THEN round(e.update_group_rows::numeric) || ' rows a page at once'
+                WHEN 'batch_update' THEN format('%s rows a page at once', round(e.update_group_rows::numeric))
                 WHEN 'row_growth'
                 THEN format('rows grow by %s bytes', round((e.updated_width - e.inserted_width)::numeric))
                 ELSE 'updates leave full pages' END;
