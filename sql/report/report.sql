@@ -2,7 +2,7 @@
 -- style. Text from the database enters it only through html(), in the encoding of the client, which the head names.
 
 CREATE VIEW ff_internal.report_row AS
-SELECT a.*, v.phrase, v.wal_saved, v.wal_now, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name, c.small,
+SELECT a.*, v.wal_saved, v.wal_now, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name, c.small,
        c.large, k.does, k.advised, (v.decision).idle AND a.action = 'keep' AS static,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, v.wal_saved DESC NULLS LAST,
                                    a.cpu_seconds_per_day_saved DESC NULLS LAST, a.disk_bytes_change,
