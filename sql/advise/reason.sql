@@ -82,11 +82,12 @@ BEGIN
     ELSIF e.intervals IS NULL AND NOT d.idle THEN
         phrase := 'one collection so far';
         reason := 'one collection so far: one more is needed, after some work';
-    ELSIF coalesce(e.inserted_width, e.updated_width) IS NULL AND d.seen_cause IN ('no_data', 'page_full')
+    ELSIF (coalesce(e.inserted_width, e.updated_width) IS NULL OR e.live_rows = 0)
+          AND d.seen_cause IN ('no_data', 'page_full', 'batch_update', 'row_growth')
           AND e.recoverable_share >= ff_internal.threshold('LACKING') THEN
         phrase := 'empty at each collection';
         reason := format('%s left their page because it was full, but it was empty whenever it was sampled: how much '
-                         'room a row needs is %s', ff_internal.of_recent_updates(e.newpage_share),
+                         'room its rows need is %s', ff_internal.of_recent_updates(e.newpage_share),
                          CASE d.action WHEN 'wait' THEN 'known once a sample finds one' ELSE 'unknown' END);
     ELSIF d.seen_cause <> 'no_data' THEN
         RETURN;
@@ -258,6 +259,7 @@ BEGIN
     ELSIF d.action = 'wait' AND cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
         RETURN format('. %s may be better, but ', n.fillfactor) || CASE
             WHEN d.because = 'just_changed' THEN 'it was changed lately: ' || ff_internal.until(e, d, e.since_change_s)
+            WHEN d.because = 'ran_once' THEN 'most of its updates were one run of a statement: wait until it runs again'
             WHEN d.because = 'may_settle' THEN 'it may become HOT by itself: ' || ff_internal.until(e, d, e.window_s)
             WHEN d.because = 'watched_too_briefly' AND e.since_change_s >= ff_internal.threshold('FULL_DAY')
             THEN format('since its last change it is updated less than half as often as before: wait until it is '
