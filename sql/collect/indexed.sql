@@ -146,7 +146,7 @@ RETURN (SELECT coalesce(array_agg(c.oid) FILTER (WHERE c.fits), '{}')
 -- statement did, that of the table so named; statements that count for several are divided by the rows that each had
 -- written since a time, NULL: ever.
 CREATE FUNCTION ff_internal.targets_of(
-    relation oid, since timestamptz, OUT target ff_internal.statement_target, OUT part double precision)
+    relation oid, since timestamptz, OUT target ff_internal.statement_target, OUT part float8)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
@@ -166,7 +166,7 @@ BEGIN ATOMIC
                                JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
                               CROSS JOIN LATERAL (
                                     SELECT CASE t.command WHEN 'UPDATE' THEN i.updated WHEN 'DELETE' THEN i.deleted
-                                                ELSE i.inserted END::double precision) w(rows)
+                                                ELSE i.inserted END::float8) w(rows)
                               WHERE since IS NULL OR i.ended_at > since)
                        WHEN t.relid = c.oid OR c.oid = ANY (s.tables) THEN 1 END) p(part)
      WHERE p.part > 0;
@@ -213,8 +213,8 @@ RETURN coalesce(
 -- blocked updates. still: those of its columns that are set get a given value, all rows had one when they were analyzed
 -- after such updates, and the other statements explain what was not HOT; NULL: given, but no ANALYZE says more.
 CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
-RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
-               ids bigint[], parts double precision[], still boolean, statements text[], columns text[], usage text)
+RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share float8, alone float8,
+               ids bigint[], parts float8[], still boolean, statements text[], columns text[], usage text)
 LANGUAGE sql STABLE ROWS 10
 AS $$
     WITH indexed AS MATERIALIZED (
@@ -232,7 +232,7 @@ AS $$
           FROM ff_internal.updates_seen(relation, now() - ff_internal.lookback()) u
           JOIN ff_internal.statement s ON s.statement_id = u.statement_id AND s.closed_at IS NULL
     ), touching AS MATERIALIZED (
-        SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::double precision AS weight,
+        SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::float8 AS weight,
                CASE WHEN bool_or(NOT g.still) THEN false WHEN count(*) = count(g.still) THEN true END AS still,
                format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'),
                       coalesce(max(u.rows)::text, 'unknown'),
@@ -309,18 +309,21 @@ AS $$
      GROUP BY t.n, t.names
 $$;
 
--- Names of these indexes, at most five; NULL: none.
+-- Names of these indexes, in this order, at most five; NULL: none.
+CREATE FUNCTION ff_internal.five_names(indexes oid[]) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY x.place) FILTER (WHERE x.place <= 5)
+               || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
+          FROM unnest(indexes) WITH ORDINALITY x(id, place) JOIN pg_class c ON c.oid = x.id);
+
+-- Names of the indexes that keep updates from being HOT, for a reason.
 CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
 LANGUAGE sql STABLE
-AS $$
-    SELECT array_to_string(s.names[:5], ', ')
-           || CASE WHEN cardinality(s.names) > 5 THEN format(' and %s more', cardinality(s.names) - 5) ELSE '' END
-      FROM (SELECT array_agg(quote_ident(c.relname) ORDER BY i.indisprimary, i.indisunique, c.relname) AS names
-              FROM ff_internal.blocking_indexes($1) b
-              JOIN pg_index i USING (indexrelid)
-              JOIN pg_class c ON c.oid = b.indexrelid
-             WHERE NOT b.summarizing AND b.still IS NOT TRUE) s
-$$;
+RETURN (SELECT ff_internal.five_names(array_agg(i.indexrelid ORDER BY i.indisprimary, i.indisunique, c.relname))
+          FROM ff_internal.blocking_indexes(relation) b
+          JOIN pg_index i USING (indexrelid)
+          JOIN pg_class c ON c.oid = b.indexrelid
+         WHERE NOT b.summarizing AND b.still IS NOT TRUE);
 
 -- Whether an index change affected which updates can be HOT: a statement sets a column that was indexed only before or
 -- only after it. True if unknown: statements explain less than 90 % of the updates, or lack columns.

@@ -238,8 +238,8 @@ END
 $$;
 
 -- Standard deviation of n values, from their sum and the sum of their squares.
-CREATE FUNCTION ff_internal.stddev_of(n double precision, total double precision, squares double precision)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
+CREATE FUNCTION ff_internal.stddev_of(n float8, total float8, squares float8)
+RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
 
 -- Adds up parts of the statement history by statement and unit of time (hour, day).
@@ -409,23 +409,23 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_statements(relation regclass DEFAULT NULL)
 RETURNS TABLE (
-    relation regclass, command text, how text, columns text[], calls bigint, calls_per_s double precision, rows bigint,
-    rows_per_call double precision, mean_ms double precision, stddev_ms double precision,
-    blocks_per_call double precision, wal_bytes_per_call double precision, statement_id bigint, queryid bigint,
+    relation regclass, command text, how text, columns text[], calls bigint, calls_per_s float8, rows bigint,
+    rows_per_call float8, mean_ms float8, stddev_ms float8,
+    blocks_per_call float8, wal_bytes_per_call float8, statement_id bigint, queryid bigint,
     query text, reason text
 )
 LANGUAGE sql STABLE
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT c.oid::regclass, t.command, t.how, t.columns, s.calls, (s.calls / nullif(p.seconds, 0))::numeric(20, 3),
-           r.rows, (r.rows::double precision / s.calls)::numeric(20, 3), (s.total_ms / s.calls)::numeric(20, 3),
+           r.rows, (r.rows::float8 / s.calls)::numeric(20, 3), (s.total_ms / s.calls)::numeric(20, 3),
            s.stddev_ms::numeric(20, 3), (s.blocks / s.calls)::numeric(20, 1), (s.wal_bytes / s.calls)::numeric(20, 1),
            q.statement_id, q.queryid, q.text, coalesce(q.reason, t.reason)
       FROM (SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows,
                    sum(h.total_ms) AS total_ms,
                    ff_internal.stddev_of(sum(h.calls), sum(h.total_ms), sum(h.squares)) AS stddev_ms,
-                   sum(h.blocks_hit + h.blocks_read)::double precision AS blocks,
-                   sum(h.wal_bytes)::double precision AS wal_bytes
+                   sum(h.blocks_hit + h.blocks_read)::float8 AS blocks,
+                   sum(h.wal_bytes)::float8 AS wal_bytes
               FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
              GROUP BY h.statement_id) s
       JOIN ff_internal.statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
@@ -434,7 +434,7 @@ AS $$
                  SELECT (o.target).* FROM ff_internal.targets_of($1, NULL) o) t ON t.statement_id = s.statement_id
       LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
      -- the part of the lookback in which statements were read
-     CROSS JOIN (SELECT extract(epoch FROM max(l.snapshot_at) - min(l.snapshot_at))::double precision AS seconds
+     CROSS JOIN (SELECT extract(epoch FROM max(l.snapshot_at) - min(l.snapshot_at))::float8 AS seconds
                    FROM ff_internal.statement_snapshot l
                   WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()) p
      CROSS JOIN LATERAL (SELECT CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows END AS rows) r
