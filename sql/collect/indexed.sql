@@ -227,16 +227,16 @@ AS $$
          CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
          WHERE i.indrelid = relation AND i.indislive
     ), updating AS MATERIALIZED (
-        SELECT u.statement_id, u.columns, u.computed, u.calls, u.seen_at,
-               CASE WHEN u.how <> 'cte' THEN u.rows END AS rows, s.text
+        SELECT u.statement_id, u.columns, u.computed, u.seen_at, coalesce(r.rows, u.calls)::float8 AS weight,
+               format('%s, %s rows: %s', ff_internal.counted(u.calls::bigint, 'call'),
+                      coalesce(r.rows::text, 'unknown'),
+                      left(regexp_replace(s.text, '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
           FROM ff_internal.updates_seen(relation, now() - ff_internal.lookback()) u
           JOIN ff_internal.statement s ON s.statement_id = u.statement_id AND s.closed_at IS NULL
+         CROSS JOIN LATERAL (SELECT CASE WHEN u.how <> 'cte' THEN u.rows END) r(rows)
     ), touching AS MATERIALIZED (
-        SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::float8 AS weight,
-               CASE WHEN bool_or(NOT g.still) THEN false WHEN count(*) = count(g.still) THEN true END AS still,
-               format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'),
-                      coalesce(max(u.rows)::text, 'unknown'),
-                      left(regexp_replace(max(u.text), '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
+        SELECT x.indexrelid, x.summarizing, u.statement_id, max(u.weight) AS weight, max(u.example) AS example,
+               CASE WHEN bool_or(NOT g.still) THEN false WHEN count(*) = count(g.still) THEN true END AS still
           FROM indexed x
           JOIN updating u ON x.name = ANY (u.columns)
          CROSS JOIN (SELECT ff_internal.still_columns(relation),
@@ -244,34 +244,31 @@ AS $$
                                  THEN coalesce(greatest(pg_stat_get_last_analyze_time(relation),
                                                         pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
                                  ELSE 'infinity' END OFFSET 0) v(columns, analyzed_at)
-         CROSS JOIN LATERAL (SELECT CASE WHEN x.name <> ALL (u.computed)
-                                         THEN CASE WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END
-                                         ELSE false END) g(still)
+         CROSS JOIN LATERAL (SELECT CASE WHEN x.name = ANY (u.computed) THEN false
+                                         WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END) g(still)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id
     ), judged AS MATERIALIZED (
-        SELECT t.*, (t.still AND f.fits) IS TRUE AS harmless,
-               count(*) FILTER (WHERE NOT t.summarizing AND (t.still AND f.fits) IS NOT TRUE)
-               OVER (PARTITION BY t.statement_id) AS in_the_way
+        SELECT t.*, b.blocks, count(*) FILTER (WHERE b.blocks) OVER (PARTITION BY t.statement_id) AS in_the_way
           FROM touching t
-         CROSS JOIN (SELECT (SELECT coalesce(sum(m.weight), 0)
-                               FROM (SELECT max(o.weight) AS weight FROM touching o
-                                      WHERE NOT o.summarizing AND o.still IS NOT TRUE GROUP BY o.statement_id) m)
+         CROSS JOIN (SELECT (SELECT coalesce(sum(u.weight), 0) FROM updating u
+                              WHERE EXISTS (SELECT FROM touching o WHERE o.statement_id = u.statement_id
+                                               AND NOT o.summarizing AND o.still IS NOT TRUE))
                             >= 0.9 * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0))
                        FROM ff_internal.relation r
                        JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
                       WHERE r.relid = relation AND r.closed_at IS NULL
                         AND i.ended_at > now() - ff_internal.lookback()) f(fits)
+         CROSS JOIN LATERAL (SELECT NOT t.summarizing AND (t.still AND f.fits) IS NOT TRUE) b(blocks)
     ), found AS (
-        SELECT t.indexrelid, t.summarizing, true AS seen, coalesce(sum(t.part), 0) AS share,
-               coalesce(sum(t.part) FILTER (WHERE t.in_the_way = 1), 0) AS alone,
-               array_agg(t.statement_id) AS ids, array_agg(coalesce(t.part, 0)) AS parts,
-               CASE WHEN bool_and(t.harmless) THEN true
+        SELECT t.indexrelid, t.summarizing, true AS seen, coalesce(sum(p.part), 0) AS share,
+               coalesce(sum(p.part) FILTER (WHERE t.in_the_way = 1), 0) AS alone,
+               array_agg(t.statement_id) AS ids, array_agg(coalesce(p.part, 0)) AS parts,
+               CASE WHEN NOT bool_or(t.blocks OR t.summarizing) THEN true
                     WHEN NOT bool_or(t.still IS NULL AND t.in_the_way > 1) THEN false END AS still,
                (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
-          FROM (SELECT o.*, CASE WHEN NOT o.summarizing AND NOT o.harmless THEN o.weight / w.weight END AS part
-                  FROM judged o
-                 CROSS JOIN (SELECT nullif(sum(q.weight / q.in_the_way), 0) FROM judged q
-                              WHERE NOT q.summarizing AND NOT q.harmless) w(weight)) t
+          FROM judged t
+         CROSS JOIN (SELECT nullif(sum(q.weight / q.in_the_way), 0) FROM judged q WHERE q.blocks) w(weight)
+         CROSS JOIN LATERAL (SELECT CASE WHEN t.blocks THEN t.weight / w.weight END) p(part)
          GROUP BY t.indexrelid, t.summarizing
         UNION ALL
         SELECT x.indexrelid, false, false, c.share, c.share, NULL, NULL, false, NULL

@@ -36,11 +36,9 @@ AS $$
                       WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
                     (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts))
       FROM (SELECT n.* FROM ff_internal.epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
-      JOIN ff_internal.server s ON (s.system_identifier, s.timeline, s.database_oid, s.server_version)
-                                   = (e.system_identifier, e.timeline, e.database_oid, e.server_version)
+      JOIN ff_internal.server s USING (system_identifier, timeline, database_oid, server_version)
       JOIN pg_index i ON i.indexrelid = index
-      JOIN ff_internal.relation r ON r.closed_at IS NULL AND index = ANY (r.index_oids)
-           AND (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
+      JOIN ff_internal.followed r ON r.relid = i.indrelid AND index = ANY (r.index_oids)
      CROSS JOIN LATERAL (
            -- recreating an equal index is no change of the table: xmin, as the latest possible 64-bit id, dates it
            SELECT min(c.began_at)
@@ -360,5 +358,5 @@ COMMENT ON FUNCTION @extschema@.ff_horizon() IS
 now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby '
 'feedback. held_s: seconds, until now or the last collection that saw it. xids: transactions begun after its '
 'snapshot. hot_pct_held, hot_pct_else: HOT share of the updates meanwhile, and of the same tables without it, '
-'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last statement as in '
-'pg_stat_statements, or only its first word. suggestion: the cure.';
+'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last statement as '
+'in pg_stat_statements, or only its first word. suggestion: the cure.';
