@@ -92,12 +92,11 @@ BEGIN
                        ROW(s.calls, s.rows, s.total_exec_time,
                            coalesce(s.calls * s.stddev_exec_time ^ 2 + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
                            s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied, s.shared_blks_written,
-                           s.%2$sblk_write_time, s.wal_records, s.wal_fpi, least(s.wal_bytes, 9223372036854775807))
+                           s.wal_records, s.wal_fpi, least(s.wal_bytes, 9223372036854775807))
                    )::ff_internal.statement_entry), '{}')
-              FROM %3$s(false) s
+              FROM %2$s(false) s
               JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database() $q$,
-            CASE WHEN 'stats_since' = ANY (columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END,
-            CASE WHEN 'shared_blk_read_time' = ANY (columns) THEN 'shared_' ELSE '' END, reader)
+            CASE WHEN 'stats_since' = ANY (columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END, reader)
            INTO entries;
     END IF;
 END
@@ -249,7 +248,7 @@ LANGUAGE sql STABLE
 AS $$
     SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.epoch_id, level,
            sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.squares), sum(p.blocks_hit), sum(p.blocks_read),
-           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.write_ms), sum(p.wal_records), sum(p.wal_fpi),
+           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.wal_records), sum(p.wal_fpi),
            least(sum(p.wal_bytes), 9223372036854775807)
       FROM unnest(parts) p GROUP BY p.statement_id, p.epoch_id, date_trunc(unit, p.ended_at, 'UTC')
 $$;
@@ -271,7 +270,7 @@ BEGIN
                -- the same entry as in the baseline
                coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at
                         AND least(d.calls, d.rows, d.total_ms, d.blocks_hit, d.blocks_read, d.blocks_dirtied,
-                                  d.blocks_written, d.write_ms, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
+                                  d.blocks_written, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
                         -- Without entered_at, min and max show an entry that was evicted and came back: they must not
                         -- shrink, and after any eviction one of them must be unchanged, to the nanosecond.
                         AND (n.entered_at IS NOT NULL OR w.calls = 0
@@ -294,13 +293,11 @@ BEGIN
          CROSS JOIN LATERAL (SELECT (n.counted).*) c
          CROSS JOIN LATERAL (SELECT (b.entry).*, ((b.entry).counted).*) w
          CROSS JOIN LATERAL (
-               SELECT c.calls - w.calls AS calls, c.rows - w.rows AS rows, c.total_ms - w.total_ms AS total_ms,
-                      c.squares - w.squares AS squares, c.blocks_hit - w.blocks_hit AS blocks_hit,
-                      c.blocks_read - w.blocks_read AS blocks_read,
-                      c.blocks_dirtied - w.blocks_dirtied AS blocks_dirtied,
-                      c.blocks_written - w.blocks_written AS blocks_written, c.write_ms - w.write_ms AS write_ms,
-                      c.wal_records - w.wal_records AS wal_records, c.wal_fpi - w.wal_fpi AS wal_fpi,
-                      c.wal_bytes - w.wal_bytes AS wal_bytes) d
+               SELECT (ROW(c.calls - w.calls, c.rows - w.rows, c.total_ms - w.total_ms, c.squares - w.squares,
+                           c.blocks_hit - w.blocks_hit, c.blocks_read - w.blocks_read,
+                           c.blocks_dirtied - w.blocks_dirtied, c.blocks_written - w.blocks_written,
+                           c.wal_records - w.wal_records, c.wal_fpi - w.wal_fpi, c.wal_bytes - w.wal_bytes
+                          )::ff_internal.statement_counters).*) d
     ), history AS (
         INSERT INTO ff_internal.statement_history
         SELECT * FROM ff_internal.sum_statements(ARRAY(
