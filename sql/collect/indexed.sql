@@ -134,11 +134,9 @@ $$;
 CREATE FUNCTION ff_internal.tables_named(relation_name text, columns text[]) RETURNS oid[]
 LANGUAGE sql STABLE
 RETURN (SELECT coalesce(array_agg(c.oid) FILTER (WHERE c.fits), '{}')
-          FROM (SELECT t.oid, t.relpersistence = 't' AS hides, NOT EXISTS (
-                           SELECT FROM unnest(columns) n(name)
-                            WHERE NOT EXISTS (SELECT FROM pg_attribute a
-                                               WHERE a.attrelid = t.oid AND a.attname = n.name
-                                                 AND NOT a.attisdropped)) AS fits
+          FROM (SELECT t.oid, t.relpersistence = 't' AS hides,
+                       coalesce(columns <@ ARRAY(SELECT a.attname::text FROM pg_attribute a
+                                                  WHERE a.attrelid = t.oid AND NOT a.attisdropped), true) AS fits
                   FROM pg_class t WHERE t.relname = relation_name AND t.relkind IN ('r', 'p')) c
         HAVING bool_or(c.hides) IS NOT TRUE);
 

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(161);
+SELECT plan(163);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -113,6 +113,20 @@ SAVEPOINT ended;
 UPDATE ff_internal.horizon_history SET last_seen_at = (SELECT max(began_at) FROM ff_internal.collection) - interval '1 minute';
 SELECT is(array_agg(ARRAY[phrase, (regexp_match((advice).reason, 'until ([-0-9: ]+): wait for updates'))[1]]), (SELECT ARRAY[ARRAY['an old snapshot was held', to_char(max(last_seen_at), 'YYYY-MM-DD HH24:MI')]] FROM ff_internal.horizon_history), 'it ended: the reason says when') FROM ff_internal.advice('snapshot');
 ROLLBACK TO ended;
+
+-- one run of a statement is no habit
+SAVEPOINT ran;
+SELECT is(action, 'lower', 'batches, again and again: lower') FROM ff_advise('batch');
+WITH h AS (
+	SELECT h.ctid AS place, row_number() OVER () AS n
+	  FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ '^UPDATE batch'
+), gone AS (
+	DELETE FROM ff_internal.statement_history s USING h WHERE s.ctid = h.place AND h.n > 1
+)
+UPDATE ff_internal.statement_history s SET calls = 1, rows = 700000 FROM h WHERE s.ctid = h.place AND h.n = 1;
+SELECT matches(action || ' ' || reason, '^wait.* may be better, but most of its updates were one run of a statement: '
+	'wait until it runs again', 'most updates were one run of a statement: wait for another') FROM ff_advise('batch');
+ROLLBACK TO ran;
 
 -- a table that is no longer written to, and then altered
 SELECT story('closed', 1000, 1000, 400, 600);
