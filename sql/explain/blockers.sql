@@ -198,7 +198,7 @@ AS $$
            WHEN b.scans = 0
            THEN concat('no scan', coalesce(' in ' || ff_internal.span(extract(epoch FROM now() - b.since)::float8),
                                            ' known'), ': drop it only after 7 days without one')
-           ELSE format('scanned %s times%s: weigh these scans against the updates', b.scans,
+           ELSE format('scanned %s%s: weigh these scans against the updates', ff_internal.counted(b.scans, 'time'),
                        -- an index that scans read most of helps them little
                        CASE WHEN c.reltuples > 0 AND pg_stat_get_tuples_returned(c.oid) > 0
                             THEN format(', for %s of %s entries each',
