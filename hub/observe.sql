@@ -274,28 +274,28 @@ WITH asked AS MATERIALIZED (
                                                + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
                            'blocks_hit', s.shared_blks_hit, 'blocks_read', s.shared_blks_read,
                            'blocks_dirtied', s.shared_blks_dirtied, 'blocks_written', s.shared_blks_written,
-                           'write_ms', s.%3$sblk_write_time, 'wal_records', s.wal_records, 'wal_fpi', s.wal_fpi,
+                           'wal_records', s.wal_records, 'wal_fpi', s.wal_fpi,
                            'wal_bytes', least(s.wal_bytes, 9223372036854775807))) AS said
-              FROM %4$s(false) s
-             WHERE s.dbid = %5$s
+              FROM %3$s(false) s
+             WHERE s.dbid = %4$s
         ), known AS MATERIALIZED (
-            SELECT * FROM jsonb_array_elements_text(%6$L) k(key)
+            SELECT * FROM jsonb_array_elements_text(%5$L) k(key)
         ), new AS MATERIALIZED (
             SELECT e.queryid, e.toplevel, sum(e.calls) AS calls FROM entry e
              WHERE e.queryid IS NOT NULL AND (e.wal_records > 0 OR e.shared_blks_dirtied > 0)
                AND e.queryid || ' ' || e.toplevel NOT IN (SELECT k.key FROM known k)
              GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
-             LIMIT greatest(0, %7$s - (SELECT count(DISTINCT (o.queryid, o.toplevel)) FROM entry o
+             LIMIT greatest(0, %6$s - (SELECT count(DISTINCT (o.queryid, o.toplevel)) FROM entry o
                                         JOIN known k ON k.key = o.queryid || ' ' || o.toplevel))
         ), text AS (
             -- not of statements that keep their constants, such as passwords, and write no table
             SELECT DISTINCT ON (n.queryid, n.toplevel) n.*,
                    CASE WHEN s.query ~* '^([[:space:]]|--[^\n]*\n|/[*].*?[*]/)*(create|alter|do|set)\M' THEN ''
                         ELSE s.query END AS query
-              FROM new n JOIN %4$s(true) s ON s.queryid = n.queryid AND %1$s = n.toplevel AND s.dbid = %5$s
+              FROM new n JOIN %3$s(true) s ON s.queryid = n.queryid AND %1$s = n.toplevel AND s.dbid = %4$s
              WHERE (SELECT count(*) FROM new) > 0 AND s.query IS NOT NULL
         )
-        SELECT jsonb_build_object('stats_reset', %8$s, 'evictions', %9$s,
+        SELECT jsonb_build_object('stats_reset', %7$s, 'evictions', %8$s,
                    'entries', (SELECT coalesce(jsonb_agg(e.said), '[]') FROM entry e
                                 WHERE e.queryid IS NULL OR e.wal_records > 0 OR e.shared_blks_dirtied > 0),
                    'texts', (SELECT coalesce(jsonb_agg(jsonb_build_object('queryid', t.queryid,
@@ -304,7 +304,7 @@ WITH asked AS MATERIALIZED (
                                                AS bytes FROM text t) t WHERE t.bytes <= 8388608)) AS v $q$,
         CASE WHEN 'toplevel' = ANY (r.columns) THEN 's.toplevel' ELSE 'true' END,
         CASE WHEN 'stats_since' = ANY (r.columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END,
-        CASE WHEN 'shared_blk_read_time' = ANY (r.columns) THEN 'shared_' ELSE '' END, r.name, h.oid,
+        r.name, h.oid,
         coalesce(a.asked->'texts', '[]'), a.statements,
         CASE WHEN 'toplevel' = ANY (r.columns) THEN format('(SELECT i.stats_reset FROM %s_info() i)', r.name)
              ELSE 'NULL' END,

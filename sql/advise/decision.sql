@@ -76,7 +76,10 @@ BEGIN ATOMIC
                        AS written_today,
                    wants_curve, c.current_step, c.advised_step, c.gain AS model_gain, c.best_gain, c.rewrite_gain,
                    c.action = 'wait' AS model_waits, c.action IN ('set', 'rewrite') AS model_changes, c.filled_at,
-                   c.confidence AS model_confidence, c.settling, c.update_call_rows, s.*, c.wal_bytes_now AS wal_now,
+                   c.confidence AS model_confidence, c.settling, c.update_call_rows,
+                   CASE WHEN e.window_s >= ff_internal.threshold('FULL_DAY') AND c.advised_step < c.current_step
+                        THEN (SELECT sum(u.rows) FROM ff_internal.updates_seen(e.relation, e.began_at) u
+                               WHERE u.calls = 1) END AS updated_once, s.*, c.wal_bytes_now AS wal_now,
                    c.us_now, e.heap_bytes + e.index_bytes AS disk_now, most_costs[1] AS most_wal,
                    most_costs[2] AS most_us, f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
                    h.changed_from, h.changed_to, h.change_followed,

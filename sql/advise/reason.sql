@@ -82,11 +82,12 @@ BEGIN
     ELSIF e.intervals IS NULL AND NOT d.idle THEN
         phrase := 'one collection so far';
         reason := 'one collection so far: one more is needed, after some work';
-    ELSIF coalesce(e.inserted_width, e.updated_width) IS NULL AND d.seen_cause IN ('no_data', 'page_full')
+    ELSIF (coalesce(e.inserted_width, e.updated_width) IS NULL OR e.live_rows = 0)
+          AND d.seen_cause IN ('no_data', 'page_full', 'batch_update', 'row_growth')
           AND e.recoverable_share >= ff_internal.threshold('LACKING') THEN
         phrase := 'empty at each collection';
         reason := format('%s left their page because it was full, but it was empty whenever it was sampled: how much '
-                         'room a row needs is %s', ff_internal.of_recent_updates(e.newpage_share),
+                         'room its rows need is %s', ff_internal.of_recent_updates(e.newpage_share),
                          CASE d.action WHEN 'wait' THEN 'known once a sample finds one' ELSE 'unknown' END);
     ELSIF d.seen_cause <> 'no_data' THEN
         RETURN;
@@ -255,6 +256,7 @@ BEGIN
         RETURN format('. %s may be better, but ', n.fillfactor) || CASE d.because
             WHEN 'just_changed' THEN 'it was changed lately: ' WHEN 'may_settle' THEN 'it may become HOT by itself: '
             ELSE '' END || CASE
+            WHEN d.because = 'ran_once' THEN 'most of its updates were one run of a statement: wait until it runs again'
             WHEN d.because = 'watched_too_briefly' AND e.since_change_s >= ff_internal.threshold('FULL_DAY')
             THEN format('since its last change it is updated less than half as often as before: wait until it is '
                         'as busy again, or for %s more',

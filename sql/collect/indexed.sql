@@ -134,11 +134,9 @@ $$;
 CREATE FUNCTION ff_internal.tables_named(relation_name text, columns text[]) RETURNS oid[]
 LANGUAGE sql STABLE
 RETURN (SELECT coalesce(array_agg(c.oid) FILTER (WHERE c.fits), '{}')
-          FROM (SELECT t.oid, t.relpersistence = 't' AS hides, NOT EXISTS (
-                           SELECT FROM unnest(columns) n(name)
-                            WHERE NOT EXISTS (SELECT FROM pg_attribute a
-                                               WHERE a.attrelid = t.oid AND a.attname = n.name
-                                                 AND NOT a.attisdropped)) AS fits
+          FROM (SELECT t.oid, t.relpersistence = 't' AS hides,
+                       coalesce(columns <@ ARRAY(SELECT a.attname::text FROM pg_attribute a
+                                                  WHERE a.attrelid = t.oid AND NOT a.attisdropped), true) AS fits
                   FROM pg_class t WHERE t.relname = relation_name AND t.relkind IN ('r', 'p')) c
         HAVING bool_or(c.hides) IS NOT TRUE);
 
@@ -146,7 +144,7 @@ RETURN (SELECT coalesce(array_agg(c.oid) FILTER (WHERE c.fits), '{}')
 -- statement did, that of the table so named; statements that count for several are divided by the rows that each had
 -- written since a time, NULL: ever.
 CREATE FUNCTION ff_internal.targets_of(
-    relation oid, since timestamptz, OUT target ff_internal.statement_target, OUT part double precision)
+    relation oid, since timestamptz, OUT target ff_internal.statement_target, OUT part float8)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
@@ -166,7 +164,7 @@ BEGIN ATOMIC
                                JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
                               CROSS JOIN LATERAL (
                                     SELECT CASE t.command WHEN 'UPDATE' THEN i.updated WHEN 'DELETE' THEN i.deleted
-                                                ELSE i.inserted END::double precision) w(rows)
+                                                ELSE i.inserted END::float8) w(rows)
                               WHERE since IS NULL OR i.ended_at > since)
                        WHEN t.relid = c.oid OR c.oid = ANY (s.tables) THEN 1 END) p(part)
      WHERE p.part > 0;
@@ -213,8 +211,8 @@ RETURN coalesce(
 -- blocked updates. still: those of its columns that are set get a given value, all rows had one when they were analyzed
 -- after such updates, and the other statements explain what was not HOT; NULL: given, but no ANALYZE says more.
 CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
-RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share double precision, alone double precision,
-               ids bigint[], parts double precision[], still boolean, statements text[], columns text[], usage text)
+RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share float8, alone float8,
+               ids bigint[], parts float8[], still boolean, statements text[], columns text[], usage text)
 LANGUAGE sql STABLE ROWS 10
 AS $$
     WITH indexed AS MATERIALIZED (
@@ -227,16 +225,16 @@ AS $$
          CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
          WHERE i.indrelid = relation AND i.indislive
     ), updating AS MATERIALIZED (
-        SELECT u.statement_id, u.columns, u.computed, u.calls, u.seen_at,
-               CASE WHEN u.how <> 'cte' THEN u.rows END AS rows, s.text
+        SELECT u.statement_id, u.columns, u.computed, u.seen_at, coalesce(r.rows, u.calls)::float8 AS weight,
+               format('%s, %s rows: %s', ff_internal.counted(u.calls::bigint, 'call'),
+                      coalesce(r.rows::text, 'unknown'),
+                      left(regexp_replace(s.text, '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
           FROM ff_internal.updates_seen(relation, now() - ff_internal.lookback()) u
           JOIN ff_internal.statement s ON s.statement_id = u.statement_id AND s.closed_at IS NULL
+         CROSS JOIN LATERAL (SELECT CASE WHEN u.how <> 'cte' THEN u.rows END) r(rows)
     ), touching AS MATERIALIZED (
-        SELECT x.indexrelid, x.summarizing, u.statement_id, max(coalesce(u.rows, u.calls))::double precision AS weight,
-               CASE WHEN bool_or(NOT g.still) THEN false WHEN count(*) = count(g.still) THEN true END AS still,
-               format('%s, %s rows: %s', ff_internal.counted(max(u.calls)::bigint, 'call'),
-                      coalesce(max(u.rows)::text, 'unknown'),
-                      left(regexp_replace(max(u.text), '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
+        SELECT x.indexrelid, x.summarizing, u.statement_id, max(u.weight) AS weight, max(u.example) AS example,
+               CASE WHEN bool_or(NOT g.still) THEN false WHEN count(*) = count(g.still) THEN true END AS still
           FROM indexed x
           JOIN updating u ON x.name = ANY (u.columns)
          CROSS JOIN (SELECT ff_internal.still_columns(relation),
@@ -244,34 +242,31 @@ AS $$
                                  THEN coalesce(greatest(pg_stat_get_last_analyze_time(relation),
                                                         pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
                                  ELSE 'infinity' END OFFSET 0) v(columns, analyzed_at)
-         CROSS JOIN LATERAL (SELECT CASE WHEN x.name <> ALL (u.computed)
-                                         THEN CASE WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END
-                                         ELSE false END) g(still)
+         CROSS JOIN LATERAL (SELECT CASE WHEN x.name = ANY (u.computed) THEN false
+                                         WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END) g(still)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id
     ), judged AS MATERIALIZED (
-        SELECT t.*, (t.still AND f.fits) IS TRUE AS harmless,
-               count(*) FILTER (WHERE NOT t.summarizing AND (t.still AND f.fits) IS NOT TRUE)
-               OVER (PARTITION BY t.statement_id) AS in_the_way
+        SELECT t.*, b.blocks, count(*) FILTER (WHERE b.blocks) OVER (PARTITION BY t.statement_id) AS in_the_way
           FROM touching t
-         CROSS JOIN (SELECT (SELECT coalesce(sum(m.weight), 0)
-                               FROM (SELECT max(o.weight) AS weight FROM touching o
-                                      WHERE NOT o.summarizing AND o.still IS NOT TRUE GROUP BY o.statement_id) m)
+         CROSS JOIN (SELECT (SELECT coalesce(sum(u.weight), 0) FROM updating u
+                              WHERE EXISTS (SELECT FROM touching o WHERE o.statement_id = u.statement_id
+                                               AND NOT o.summarizing AND o.still IS NOT TRUE))
                             >= 0.9 * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0))
                        FROM ff_internal.relation r
                        JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
                       WHERE r.relid = relation AND r.closed_at IS NULL
                         AND i.ended_at > now() - ff_internal.lookback()) f(fits)
+         CROSS JOIN LATERAL (SELECT NOT t.summarizing AND (t.still AND f.fits) IS NOT TRUE) b(blocks)
     ), found AS (
-        SELECT t.indexrelid, t.summarizing, true AS seen, coalesce(sum(t.part), 0) AS share,
-               coalesce(sum(t.part) FILTER (WHERE t.in_the_way = 1), 0) AS alone,
-               array_agg(t.statement_id) AS ids, array_agg(coalesce(t.part, 0)) AS parts,
-               CASE WHEN bool_and(t.harmless) THEN true
+        SELECT t.indexrelid, t.summarizing, true AS seen, coalesce(sum(p.part), 0) AS share,
+               coalesce(sum(p.part) FILTER (WHERE t.in_the_way = 1), 0) AS alone,
+               array_agg(t.statement_id) AS ids, array_agg(coalesce(p.part, 0)) AS parts,
+               CASE WHEN NOT bool_or(t.blocks OR t.summarizing) THEN true
                     WHEN NOT bool_or(t.still IS NULL AND t.in_the_way > 1) THEN false END AS still,
                (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
-          FROM (SELECT o.*, CASE WHEN NOT o.summarizing AND NOT o.harmless THEN o.weight / w.weight END AS part
-                  FROM judged o
-                 CROSS JOIN (SELECT nullif(sum(q.weight / q.in_the_way), 0) FROM judged q
-                              WHERE NOT q.summarizing AND NOT q.harmless) w(weight)) t
+          FROM judged t
+         CROSS JOIN (SELECT nullif(sum(q.weight / q.in_the_way), 0) FROM judged q WHERE q.blocks) w(weight)
+         CROSS JOIN LATERAL (SELECT CASE WHEN t.blocks THEN t.weight / w.weight END) p(part)
          GROUP BY t.indexrelid, t.summarizing
         UNION ALL
         SELECT x.indexrelid, false, false, c.share, c.share, NULL, NULL, false, NULL
@@ -309,18 +304,21 @@ AS $$
      GROUP BY t.n, t.names
 $$;
 
--- Names of these indexes, at most five; NULL: none.
+-- Names of these indexes, in this order, at most five; NULL: none.
+CREATE FUNCTION ff_internal.five_names(indexes oid[]) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY x.place) FILTER (WHERE x.place <= 5)
+               || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
+          FROM unnest(indexes) WITH ORDINALITY x(id, place) JOIN pg_class c ON c.oid = x.id);
+
+-- Names of the indexes that keep updates from being HOT, for a reason.
 CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
 LANGUAGE sql STABLE
-AS $$
-    SELECT array_to_string(s.names[:5], ', ')
-           || CASE WHEN cardinality(s.names) > 5 THEN format(' and %s more', cardinality(s.names) - 5) ELSE '' END
-      FROM (SELECT array_agg(quote_ident(c.relname) ORDER BY i.indisprimary, i.indisunique, c.relname) AS names
-              FROM ff_internal.blocking_indexes($1) b
-              JOIN pg_index i USING (indexrelid)
-              JOIN pg_class c ON c.oid = b.indexrelid
-             WHERE NOT b.summarizing AND b.still IS NOT TRUE) s
-$$;
+RETURN (SELECT ff_internal.five_names(array_agg(i.indexrelid ORDER BY i.indisprimary, i.indisunique, c.relname))
+          FROM ff_internal.blocking_indexes(relation) b
+          JOIN pg_index i USING (indexrelid)
+          JOIN pg_class c ON c.oid = b.indexrelid
+         WHERE NOT b.summarizing AND b.still IS NOT TRUE);
 
 -- Whether an index change affected which updates can be HOT: a statement sets a column that was indexed only before or
 -- only after it. True if unknown: statements explain less than 90 % of the updates, or lack columns.

@@ -249,7 +249,6 @@ CREATE TYPE ff_internal.statement_counters AS (
     blocks_read    bigint,           -- blocks read into shared buffers
     blocks_dirtied bigint,           -- blocks dirtied
     blocks_written bigint,           -- blocks that the statement itself had to write
-    write_ms       double precision, -- time for blocks_written, milliseconds; 0 while track_io_timing is off
     wal_records    bigint,           -- WAL records
     wal_fpi        bigint,           -- full-page images in the WAL
     wal_bytes      bigint            -- WAL, bytes
@@ -294,8 +293,8 @@ CREATE TABLE ff_internal.statement_history (
     CHECK (calls > 0),
     CHECK (num_nulls(calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
                      wal_records, wal_fpi, wal_bytes) = 0),
-    CHECK (least(rows, total_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written, write_ms, wal_records,
-                 wal_fpi, wal_bytes) >= 0)
+    CHECK (least(rows, total_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written, wal_records, wal_fpi,
+                 wal_bytes) >= 0)
 );
 $$);
 CREATE INDEX statement_history_id_ended_at ON ff_internal.statement_history (statement_id, ended_at);

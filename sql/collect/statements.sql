@@ -92,12 +92,11 @@ BEGIN
                        ROW(s.calls, s.rows, s.total_exec_time,
                            coalesce(s.calls * s.stddev_exec_time ^ 2 + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
                            s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied, s.shared_blks_written,
-                           s.%2$sblk_write_time, s.wal_records, s.wal_fpi, least(s.wal_bytes, 9223372036854775807))
+                           s.wal_records, s.wal_fpi, least(s.wal_bytes, 9223372036854775807))
                    )::ff_internal.statement_entry), '{}')
-              FROM %3$s(false) s
+              FROM %2$s(false) s
               JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database() $q$,
-            CASE WHEN 'stats_since' = ANY (columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END,
-            CASE WHEN 'shared_blk_read_time' = ANY (columns) THEN 'shared_' ELSE '' END, reader)
+            CASE WHEN 'stats_since' = ANY (columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END, reader)
            INTO entries;
     END IF;
 END
@@ -238,8 +237,8 @@ END
 $$;
 
 -- Standard deviation of n values, from their sum and the sum of their squares.
-CREATE FUNCTION ff_internal.stddev_of(n double precision, total double precision, squares double precision)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE
+CREATE FUNCTION ff_internal.stddev_of(n float8, total float8, squares float8)
+RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
 
 -- Adds up parts of the statement history by statement and unit of time (hour, day).
@@ -249,7 +248,7 @@ LANGUAGE sql STABLE
 AS $$
     SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.epoch_id, level,
            sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.squares), sum(p.blocks_hit), sum(p.blocks_read),
-           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.write_ms), sum(p.wal_records), sum(p.wal_fpi),
+           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.wal_records), sum(p.wal_fpi),
            least(sum(p.wal_bytes), 9223372036854775807)
       FROM unnest(parts) p GROUP BY p.statement_id, p.epoch_id, date_trunc(unit, p.ended_at, 'UTC')
 $$;
@@ -271,7 +270,7 @@ BEGIN
                -- the same entry as in the baseline
                coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at
                         AND least(d.calls, d.rows, d.total_ms, d.blocks_hit, d.blocks_read, d.blocks_dirtied,
-                                  d.blocks_written, d.write_ms, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
+                                  d.blocks_written, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
                         -- Without entered_at, min and max show an entry that was evicted and came back: they must not
                         -- shrink, and after any eviction one of them must be unchanged, to the nanosecond.
                         AND (n.entered_at IS NOT NULL OR w.calls = 0
@@ -294,13 +293,11 @@ BEGIN
          CROSS JOIN LATERAL (SELECT (n.counted).*) c
          CROSS JOIN LATERAL (SELECT (b.entry).*, ((b.entry).counted).*) w
          CROSS JOIN LATERAL (
-               SELECT c.calls - w.calls AS calls, c.rows - w.rows AS rows, c.total_ms - w.total_ms AS total_ms,
-                      c.squares - w.squares AS squares, c.blocks_hit - w.blocks_hit AS blocks_hit,
-                      c.blocks_read - w.blocks_read AS blocks_read,
-                      c.blocks_dirtied - w.blocks_dirtied AS blocks_dirtied,
-                      c.blocks_written - w.blocks_written AS blocks_written, c.write_ms - w.write_ms AS write_ms,
-                      c.wal_records - w.wal_records AS wal_records, c.wal_fpi - w.wal_fpi AS wal_fpi,
-                      c.wal_bytes - w.wal_bytes AS wal_bytes) d
+               SELECT (ROW(c.calls - w.calls, c.rows - w.rows, c.total_ms - w.total_ms, c.squares - w.squares,
+                           c.blocks_hit - w.blocks_hit, c.blocks_read - w.blocks_read,
+                           c.blocks_dirtied - w.blocks_dirtied, c.blocks_written - w.blocks_written,
+                           c.wal_records - w.wal_records, c.wal_fpi - w.wal_fpi, c.wal_bytes - w.wal_bytes
+                          )::ff_internal.statement_counters).*) d
     ), history AS (
         INSERT INTO ff_internal.statement_history
         SELECT * FROM ff_internal.sum_statements(ARRAY(
@@ -409,23 +406,23 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_statements(relation regclass DEFAULT NULL)
 RETURNS TABLE (
-    relation regclass, command text, how text, columns text[], calls bigint, calls_per_s double precision, rows bigint,
-    rows_per_call double precision, mean_ms double precision, stddev_ms double precision,
-    blocks_per_call double precision, wal_bytes_per_call double precision, statement_id bigint, queryid bigint,
+    relation regclass, command text, how text, columns text[], calls bigint, calls_per_s float8, rows bigint,
+    rows_per_call float8, mean_ms float8, stddev_ms float8,
+    blocks_per_call float8, wal_bytes_per_call float8, statement_id bigint, queryid bigint,
     query text, reason text
 )
 LANGUAGE sql STABLE
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT c.oid::regclass, t.command, t.how, t.columns, s.calls, (s.calls / nullif(p.seconds, 0))::numeric(20, 3),
-           r.rows, (r.rows::double precision / s.calls)::numeric(20, 3), (s.total_ms / s.calls)::numeric(20, 3),
+           r.rows, (r.rows::float8 / s.calls)::numeric(20, 3), (s.total_ms / s.calls)::numeric(20, 3),
            s.stddev_ms::numeric(20, 3), (s.blocks / s.calls)::numeric(20, 1), (s.wal_bytes / s.calls)::numeric(20, 1),
            q.statement_id, q.queryid, q.text, coalesce(q.reason, t.reason)
       FROM (SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows,
                    sum(h.total_ms) AS total_ms,
                    ff_internal.stddev_of(sum(h.calls), sum(h.total_ms), sum(h.squares)) AS stddev_ms,
-                   sum(h.blocks_hit + h.blocks_read)::double precision AS blocks,
-                   sum(h.wal_bytes)::double precision AS wal_bytes
+                   sum(h.blocks_hit + h.blocks_read)::float8 AS blocks,
+                   sum(h.wal_bytes)::float8 AS wal_bytes
               FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
              GROUP BY h.statement_id) s
       JOIN ff_internal.statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
@@ -434,7 +431,7 @@ AS $$
                  SELECT (o.target).* FROM ff_internal.targets_of($1, NULL) o) t ON t.statement_id = s.statement_id
       LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
      -- the part of the lookback in which statements were read
-     CROSS JOIN (SELECT extract(epoch FROM max(l.snapshot_at) - min(l.snapshot_at))::double precision AS seconds
+     CROSS JOIN (SELECT extract(epoch FROM max(l.snapshot_at) - min(l.snapshot_at))::float8 AS seconds
                    FROM ff_internal.statement_snapshot l
                   WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()) p
      CROSS JOIN LATERAL (SELECT CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows END AS rows) r

@@ -36,11 +36,9 @@ AS $$
                       WHERE h.rel_id = r.rel_id AND h.kind = 'indexes' AND h.created_indexes IS NOT NULL),
                     (SELECT max(c.began_at) FROM ff_internal.collection c WHERE NOT c.track_counts))
       FROM (SELECT n.* FROM ff_internal.epoch n ORDER BY n.epoch_id DESC LIMIT 1) e
-      JOIN ff_internal.server s ON (s.system_identifier, s.timeline, s.database_oid, s.server_version)
-                                   = (e.system_identifier, e.timeline, e.database_oid, e.server_version)
+      JOIN ff_internal.server s USING (system_identifier, timeline, database_oid, server_version)
       JOIN pg_index i ON i.indexrelid = index
-      JOIN ff_internal.relation r ON r.closed_at IS NULL AND index = ANY (r.index_oids)
-           AND (r.system_identifier, r.database_oid, r.relid) = (e.system_identifier, e.database_oid, i.indrelid)
+      JOIN ff_internal.followed r ON r.relid = i.indrelid AND index = ANY (r.index_oids)
      CROSS JOIN LATERAL (
            -- recreating an equal index is no change of the table: xmin, as the latest possible 64-bit id, dates it
            SELECT min(c.began_at)
@@ -54,8 +52,8 @@ AS $$
      WHERE f.seen_at IS NOT NULL
 $$;
 
--- Returns the indexes that keep a table's updates from being HOT, and those that nothing needs or scans but each other
--- update writes to; of the latter only_watched: those watched for long enough to drop them.
+-- The indexes that keep a table's updates from being HOT, and those that nothing needs or scans but each other update
+-- writes to; of the latter only_watched: those watched for long enough to drop them.
 CREATE FUNCTION ff_internal.blockers(e ff_internal.table_evidence, only_watched boolean)
 RETURNS SETOF ff_internal.blocker
 LANGUAGE sql STABLE ROWS 10
@@ -108,9 +106,7 @@ BEGIN ATOMIC
            CASE WHEN NOT p.seen THEN w.won
                 WHEN p.blocks
                 THEN p.with_room * coalesce((SELECT sum(l.part) FROM last l WHERE l.place <= p.place), 0) END,
-           (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY o.place) FILTER (WHERE o.place <= 5)
-                   || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
-              FROM placed o JOIN pg_class c ON c.oid = o.indexrelid WHERE o.blocks),
+           (SELECT ff_internal.five_names(array_agg(o.indexrelid ORDER BY o.place)) FROM placed o WHERE o.blocks),
            p.with_room * (SELECT sum(l.part) FROM last l),
            CASE WHEN p.place = 1 OR p.seen IS NOT TRUE THEN p.besides END
       FROM placed p
@@ -118,27 +114,15 @@ BEGIN ATOMIC
 END;
 
 -- Rounds to three digits, or to a whole number if it has more.
-CREATE FUNCTION ff_internal.three_digits(value double precision) RETURNS numeric
+CREATE FUNCTION ff_internal.three_digits(value float8) RETURNS numeric
 LANGUAGE sql IMMUTABLE
 RETURN round(value::numeric, greatest(0, 2 - floor(log(nullif(abs(value), 0)))::integer));
 
 -- A rate, per second, in words: per day if it is small.
-CREATE FUNCTION ff_internal.rate_words(per_s double precision) RETURNS text
+CREATE FUNCTION ff_internal.rate_words(per_s float8) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN per_s >= 1 THEN ff_internal.three_digits(per_s) || ' per second'
             ELSE trim_scale(ff_internal.three_digits(86400 * per_s)) || ' per day' END;
-
--- The key columns of a plain index that are not set, to narrow it to; NULL: none, or the first one is set.
-CREATE FUNCTION ff_internal.narrowed_key(index oid, set_columns text[]) RETURNS text
-LANGUAGE sql STABLE
-RETURN (SELECT CASE WHEN bool_or(k.n = 1 AND a.attname::text <> ALL (set_columns))
-                         AND bool_or(a.attname = ANY (set_columns))
-                    THEN string_agg(quote_ident(a.attname), ', ' ORDER BY k.n)
-                         FILTER (WHERE a.attname::text <> ALL (set_columns)) END
-          FROM pg_index i
-         CROSS JOIN unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, n)
-          JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-         WHERE i.indexrelid = index AND k.n <= i.indnkeyatts AND i.indexprs IS NULL AND NOT i.indisunique);
 
 -- Says why an index is listed.
 CREATE FUNCTION ff_internal.blocker_reason(b ff_internal.blocker, e ff_internal.table_evidence) RETURNS text
@@ -197,8 +181,12 @@ AS $$
                 ELSE concat_ws('; ', CASE
            WHEN m.amname = 'brin' THEN 'from PostgreSQL 16 on these updates are HOT'
            WHEN b.usage = 'key' AND b.needed IS NULL
-           THEN 'narrow it to (' || ff_internal.narrowed_key(i.indexrelid, b.columns)
-                || '): only the columns behind these change'
+           -- only if the first column stays
+           THEN (SELECT format('narrow it to (%s): only the columns behind these change',
+                               string_agg(quote_ident(a.attname), ', ' ORDER BY k.n))
+                   FROM unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) WITH ORDINALITY k(attnum, n)
+                   JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+                  WHERE a.attname::text <> ALL (b.columns) AND i.indexprs IS NULL HAVING min(k.n) = 1)
            WHEN b.usage = 'include'
            THEN format('%s is only carried along (INCLUDE): without it, these updates can be HOT', n.columns)
            WHEN b.usage = 'predicate'
@@ -210,7 +198,12 @@ AS $$
            WHEN b.scans = 0
            THEN concat('no scan', coalesce(' in ' || ff_internal.span(extract(epoch FROM now() - b.since)::float8),
                                            ' known'), ': drop it only after 7 days without one')
-           ELSE format('scanned %s times: weigh these scans against the updates', b.scans) END) END
+           ELSE format('scanned %s%s: weigh these scans against the updates', ff_internal.counted(b.scans, 'time'),
+                       -- an index that scans read most of helps them little
+                       CASE WHEN c.reltuples > 0 AND pg_stat_get_tuples_returned(c.oid) > 0
+                            THEN format(', for %s of %s entries each',
+                                        round(pg_stat_get_tuples_returned(c.oid) / b.scans::numeric), c.reltuples) END)
+                END) END
       FROM pg_index i
       JOIN pg_class c ON c.oid = i.indexrelid
       JOIN pg_am m ON m.oid = c.relam
@@ -257,21 +250,20 @@ AS $$
      WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker b WHERE b.usage <> 'unused')
 $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
-'Indexes that keep updates from being HOT whatever room their page has, the surest gain first; then those that each '
-'update that is not HOT writes although nothing uses them. For one table without any of the first, a row that says '
-'why. NULL figures are unknown, see reason. The verdict holds for PostgreSQL 15 to 19: a later '
-'one may let an update of an indexed column stay in its page.
+'Indexes that keep updates from being HOT whatever room their page has, the surest gain first; then those that nothing '
+'uses, but each update that is not HOT writes. For one table without any of the first, a row says why. NULL figures '
+'are unknown, see reason. Valid for PostgreSQL 15 to 19: a later one may let updates of an indexed column be HOT.
 columns: its columns set by the statements seen (without statements: all). usage: their role in it (key, include, '
 'expression, predicate, whole row), or unused: no statement seen sets its columns, and no scan is known; in the list '
 'of all tables only after 7 days.
 blocked_per_s: updates per second that it keeps from being HOT, over the window. won_hot_per_s: those that would be '
-'HOT without this one index; won_together_per_s: without it and the rows of its table above, in this order. '
-'won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not written.
+'HOT without this one index; won_together_per_s: without it and the rows of its table above. won_wal_per_s (bytes), '
+'won_cpu_ms_per_s: saved at least, by index entries not written.
 scans: of the index, on this server. scans_since: since when none can have been missed (NULL: unknown). '
 'index_bytes: its size. needed_for: why it must stay. summarizing: kind of index that lets updates be HOT. '
 'statements: those that set the columns, with calls and rows of the window.
-reason, suggestion: in words. ddl: only for an index that nothing needs and that was not scanned in at least 7 days '
-'since scans_since, or is invalid. definition: recreates it (NULL: the table is locked).
+reason, suggestion: in words. ddl: only if nothing needs it and it was not scanned for 7 days or more since '
+'scans_since, or it is invalid. definition: recreates it (NULL: the table is locked).
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 -- The rows of ff_blocked.
@@ -297,8 +289,8 @@ COMMENT ON COLUMN @extschema@.ff_blocked.what_to_do IS 'the cure, with a stateme
 
 CREATE FUNCTION @extschema@.ff_horizon()
 RETURNS TABLE (
-    now boolean, kind text, holder text, role_name name, application text, since timestamptz, held_s double precision,
-    xids bigint, hot_pct_held double precision, hot_pct_else double precision, lost_hot bigint, doing text,
+    now boolean, kind text, holder text, role_name name, application text, since timestamptz, held_s float8,
+    xids bigint, hot_pct_held float8, hot_pct_else float8, lost_hot bigint, doing text,
     suggestion text
 )
 LANGUAGE sql VOLATILE ROWS 20
@@ -366,6 +358,5 @@ COMMENT ON FUNCTION @extschema@.ff_horizon() IS
 now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby '
 'feedback. held_s: seconds, until now or the last collection that saw it. xids: transactions begun after its '
 'snapshot. hot_pct_held, hot_pct_else: HOT share of the updates meanwhile, and of the same tables without it, '
-'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last '
-'statement with parameters for its constants, from pg_stat_statements, or only its first word. '
-'suggestion: the cure.';
+'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last statement as '
+'in pg_stat_statements, or only its first word. suggestion: the cure.';

@@ -22,8 +22,6 @@ AS $$
     WITH f AS (
         SELECT f.*, f.inserted + f.non_hot AS written, f.non_hot > 0.01 * f.inserted AS revisited,
                f.non_hot > 0.05 * f.row_pointers AS churned, ff_internal.setting('min_updates') AS enough,
-               ff_internal.setting('lookback') AS lookback,
-               current_setting('block_size')::integer AS block,
                -- pages as full as the fillfactor, in order, hardly any half full
                f.at_fillfactor_pct >= 70 AND f.half_full_pct <= 10 AND f.fragmentation <= 10 AS orderly,
                -- keys are known to ascend, or the index grew without splits in the middle
@@ -33,51 +31,50 @@ AS $$
                '%5$s non-HOT updates, against %6$s inserts, each added an entry beside the old one of their row. That '
                'splits full leaf pages, in whatever order keys come in; see ff_advise() and ff_blockers()' AS churn
           FROM jsonb_to_record(facts) f(
-               hindrance text, unread text, problem text, fillfactor integer, collected boolean, inserted bigint, non_hot bigint,
-               window_s double precision, quiet_s double precision, ascends boolean, keyed boolean, blocks bigint,
-               leaf_pages double precision, internal_pages double precision, leaf_density double precision,
-               at_fillfactor_pct double precision, half_full_pct double precision, fragmentation double precision,
-               deduplicated_pct double precision, row_pointers double precision, live_rows double precision)
+               hindrance text, unread text, problem text, fillfactor integer, collected boolean, inserted bigint,
+               non_hot bigint, window_s float8, quiet_s float8, ascends boolean, keyed boolean, blocks bigint,
+               leaf_pages float8, internal_pages float8, leaf_density float8, at_fillfactor_pct float8,
+               half_full_pct float8, fragmentation float8, deduplicated_pct float8, row_pointers float8,
+               live_rows float8)
     ), verdict AS (
         SELECT f.*, r.cause, r.action, r.says, CASE r.action WHEN 'raise' THEN 100 ELSE f.fillfactor END AS advised
           FROM f CROSS JOIN LATERAL (VALUES
                (1, f.hindrance IS NOT NULL, 'not_examined', 'keep', '%10$s'),
                (2, f.problem IS NOT NULL, 'no_data', 'wait', '%10$s'),
-               -- fewer, and a few bytes decide (chosen)
-               (3, f.blocks < 100, 'small', 'keep', f.blocks || ' pages: too few to matter'),
-               (4, f.leaf_density IS NULL, 'no_data', 'wait', coalesce(f.unread || ', and the length of its keys '
-                'is not known', 'no leaf page could be read')),
+               (3, f.blocks < 100, 'small', 'keep', f.blocks || ' pages: too few to matter'),     -- chosen
+               (4, f.leaf_density IS NULL, 'no_data', 'wait',
+                coalesce(f.unread || ', and the length of its keys is not known', 'no leaf page could be read')),
                (5, NOT f.collected, 'no_data', 'wait',
                 'its table was not collected yet: run CALL ff_collect() or ff_schedule()'),
-               (6, f.written = 0 AND (f.quiet_s >= f.lookback) IS NOT TRUE, 'no_data', 'wait', f.still
-                || ': it can be packed once that has lasted %9$s'),
-               (7, f.written = 0 AND f.leaf_density >= 85, 'never_written', 'keep', f.still
-                || ', and its leaf pages are %1$s %% full: a rebuild would save almost nothing'),
-               (8, f.written = 0, 'never_written', CASE f.fillfactor WHEN 100 THEN 'rebuild' ELSE 'raise' END, f.still
-                || ', and its leaf pages are %1$s %% full: rebuilt at 100 it shrinks by %7$s'),
+               (6, f.written = 0 AND (f.quiet_s >= ff_internal.setting('lookback')) IS NOT TRUE, 'no_data', 'wait',
+                f.still || ': it can be packed once that has lasted %9$s'),
+               (7, f.written = 0 AND f.leaf_density >= 85, 'never_written', 'keep',
+                f.still || ', and its leaf pages are %1$s %% full: a rebuild would save almost nothing'),
+               (8, f.written = 0, 'never_written', CASE f.fillfactor WHEN 100 THEN 'rebuild' ELSE 'raise' END,
+                f.still || ', and its leaf pages are %1$s %% full: rebuilt at 100 it shrinks by %7$s'),
                (9, f.non_hot > 5 * f.inserted AND f.churned, 'version_churn', 'keep', f.churn),
                -- unless rows share keys, posting lists hold versions of one row
-               (10, f.deduplicated_pct >= 50 AND NOT f.keyed, 'deduplicated', 'keep', '%4$s %% of its row pointers are '
-                'in lists, as rows share keys: these split by a rule of their own, not by fillfactor'),
-               (11, f.orderly AND f.grows AND f.revisited, 'ascending', 'keep', f.ascending
-                || '%5$s non-HOT updates used that room'),
+               (10, f.deduplicated_pct >= 50 AND NOT f.keyed, 'deduplicated', 'keep', '%4$s %% of its row pointers '
+                'are in lists, as rows share keys: these split by a rule of their own, not by fillfactor'),
+               (11, f.orderly AND f.grows AND f.revisited, 'ascending', 'keep',
+                f.ascending || '%5$s non-HOT updates used that room'),
                (12, f.orderly AND f.grows AND f.fillfactor = 100, 'ascending', 'keep', f.ascending || 'It is at 100'),
-               (13, f.orderly AND f.grows AND (f.window_s < 86400 OR f.written < f.enough), 'ascending', 'wait', format(
-                '%sA day in which %s rows are written is needed first; so far %s in %s', f.ascending, f.enough,
-                f.written, ff_internal.span(f.window_s))),
+               (13, f.orderly AND f.grows AND (f.window_s < 86400 OR f.written < f.enough), 'ascending', 'wait',
+                format('%sA day in which %s rows are written is needed first; so far %s in %s', f.ascending, f.enough,
+                       f.written, ff_internal.span(f.window_s))),
                (14, f.orderly AND f.grows, 'ascending', 'raise', f.ascending
                 || 'That room is not used later: 100 saves it in new pages, a rebuild frees %7$s in the old ones'),
-               (15, f.orderly AND f.half_full_pct <= 2, 'as_built', 'keep', 'its pages are as they were built: too few '
-                'rows came in since'),
-               (16, f.ascends AND f.revisited AND f.leaf_density >= 25, 'ascending_churn', 'keep', 'keys come in '
-                'ascending, but %3$s %% of its pages are half full from splits. ' || f.churn),
+               (15, f.orderly AND f.half_full_pct <= 2, 'as_built', 'keep',
+                'its pages are as they were built: too few rows came in since'),
+               (16, f.ascends AND f.revisited AND f.leaf_density >= 25, 'ascending_churn', 'keep',
+                'keys come in ascending, but %3$s %% of its pages are half full from splits. ' || f.churn),
                -- splits and vacuum can leave leaves a quarter full without a row deleted
                (17, f.non_hot > 0.5 * f.inserted AND f.churned AND f.leaf_density >= 25, 'version_churn', 'keep',
                 f.churn),
-               (18, f.leaf_density < 45, 'sparse', 'rebuild', 'its leaf pages are only %1$s %% full: rows were '
-                'deleted. A rebuild frees %7$s'),
-               (19, f.unread IS NOT NULL, 'no_data', 'keep', f.unread || ': by size and number of entries, the leaf '
-                'pages are at most %1$s %% full'),
+               (18, f.leaf_density < 45, 'sparse', 'rebuild',
+                'its leaf pages are only %1$s %% full: rows were deleted. A rebuild frees %7$s'),
+               (19, f.unread IS NOT NULL, 'no_data', 'keep',
+                f.unread || ': by size and number of entries, the leaf pages are at most %1$s %% full'),
                (20, f.inserted = 0, 'no_data', 'wait', '%3$s %% of its leaf pages are half full from splits, but no '
                 'row came in while it was watched: in which order keys come is not known'),
                (21, true, 'random', 'keep', 'keys come in at random: %3$s %% of its leaf pages are half full, from '
@@ -85,14 +82,14 @@ AS $$
                r(place, holds, cause, action, says)
          WHERE r.holds ORDER BY r.place LIMIT 1
     )
-    SELECT v.action, v.cause, v.advised, v.blocks * v.block, p.bytes,
+    SELECT v.action, v.cause, v.advised, 8192 * v.blocks, p.bytes,
            format(v.says || '.', round(v.leaf_density::numeric, 1), round(v.at_fillfactor_pct::numeric, 1),
                   round(v.half_full_pct::numeric, 1), round(v.deduplicated_pct::numeric, 1), v.non_hot, v.inserted,
-                  pg_size_pretty(v.blocks * v.block - p.bytes), ff_internal.span(v.quiet_s),
-                  ff_internal.span(v.lookback), coalesce(v.hindrance, v.problem))
+                  pg_size_pretty(8192 * v.blocks - p.bytes), ff_internal.span(v.quiet_s),
+                  ff_internal.span(ff_internal.setting('lookback')), coalesce(v.hindrance, v.problem))
       FROM verdict v CROSS JOIN LATERAL (
            -- only entries of live rows are built again; how many of them a partial index has is unknown
-           SELECT v.block * CASE WHEN v.live_rows IS NOT NULL OR NOT v.churned
+           SELECT 8192 * CASE WHEN v.live_rows IS NOT NULL OR NOT v.churned
                        THEN least(v.blocks, (v.leaf_pages + v.internal_pages) * v.leaf_density / v.advised
                                             * least(1, coalesce(v.live_rows / nullif(v.row_pointers, 0), 1)) + 1)
                        END::bigint) p(bytes)
@@ -103,14 +100,13 @@ $$;
 -- insert time. keyed: no two rows share a key. live_rows: of its table; NULL: unknown, or it has only some of them.
 -- seconds: how long to go on.
 CREATE FUNCTION ff_internal.index_facts(
-    target regclass, seconds double precision DEFAULT ff_internal.setting('collect_time'))
+    target regclass, seconds float8 DEFAULT ff_internal.setting('collect_time'))
 RETURNS TABLE (index regclass, relation regclass, fillfactor integer, facts jsonb)
 LANGUAGE plpgsql VOLATILE ROWS 1000
 AS $$
 #variable_conflict use_column
 DECLARE
-    deadline CONSTANT timestamptz
-        := clock_timestamp() + make_interval(secs => seconds);
+    deadline CONSTANT timestamptz := clock_timestamp() + make_interval(secs => seconds);
     kind     CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
     owner    CONSTANT regclass := coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = target), target);
     budget   bigint := ff_internal.setting('collect_pages');

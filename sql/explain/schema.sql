@@ -2,9 +2,9 @@
 
 CREATE TYPE ff_internal.blocker AS (
     relid oid, indexrelid oid, summarizing boolean, seen boolean, statements text[], columns text[], usage text,
-    kept_by double precision, kept_alone double precision, won double precision, entries double precision,
+    kept_by float8, kept_alone float8, won float8, entries float8,
     scans bigint, since timestamptz, needed text, still boolean, free boolean, place bigint,
-    won_together double precision, together text, won_by_all double precision, besides text
+    won_together float8, together text, won_by_all float8, besides text
 );
 COMMENT ON TYPE ff_internal.blocker IS
 'An index that blockers() lists, see there and blocking_indexes(). Updates per second: blocked by it (kept_by), by it '

@@ -117,7 +117,8 @@ cause_of(const DnFacts *f, int is_idle)
 		return "settled";
 	why = cause_of_lack(f);
 	/* only room helps, and how much of it rows need is unknown; after a day it stays unknown */
-	return width == 0 && !is(why, "old_snapshot") && f->window_s < FULL_DAY ? "no_data" : why;
+	return (width == 0 || f->live_rows <= 0) && !is(why, "old_snapshot") &&
+		f->window_s < FULL_DAY ? "no_data" : why;
 }
 
 /* What the evidence shows. */
@@ -131,7 +132,7 @@ diagnose(const DnFacts *f, DnDecision *d)
 	d->row_width = is(c, "too_wide") ? row_width(f) :
 		or_else(f->inserted_width, or_else(f->updated_width, 0));
 	/* the model can help; an old snapshot has to end first; with few updates 100 needs no advice */
-	d->wants_model = row_width(f) > 0 && !is(c, "not_examined") && !is(c, "no_data") &&
+	d->wants_model = row_width(f) > 0 && !(f->live_rows <= 0) && !is(c, "not_examined") && !is(c, "no_data") &&
 		!is(c, "too_wide") && !is(c, "old_snapshot") && !d->idle &&
 		(!is(c, "few_updates") || f->fillfactor < TW_MAX_FF);
 	d->columns_known = !(f->recent_updated * (1 - f->newpage_share) < STAYED) ||
@@ -342,6 +343,9 @@ hindrance(const DnFacts *f, const DnDecision *d, int way)
 	if (way > 0 && (f->since_change_s < FULL_DAY ||
 					f->since_updated * f->window_s < AS_BUSY * f->updated * f->since_change_s))
 		return "watched_too_briefly";
+	/* what a statement did once, it may never do again */
+	if (way < 0 && f->updated_once > ONCE * f->updated)
+		return "ran_once";
 	/* after a change of its indexes, too, a day, unless the same was advised before */
 	if (f->since_change_s < fmin(FULL_DAY, f->window_s) &&
 		!(standing == way && f->standing_to == d->step))
@@ -429,10 +433,10 @@ rewrite(const DnFacts *f, const DnDecision *d)
 	int			bloated = f->heap_now > BLOAT * f->heap_needed && spare >= BLOAT_BYTES;
 
 	if (is(d->action, "lower") || is(d->action, "raise") || is(d->seen_cause, "no_data") ||
-		is(d->seen_cause, "not_examined") || is(d->seen_cause, "old_snapshot"))
+		is(d->seen_cause, "not_examined"))
 		return NULL;
 	if (bloated && f->snapshot_awaited > 0)
-		return "awaits_snapshot";
+		return is(d->seen_cause, "old_snapshot") ? NULL : "awaits_snapshot";
 	if (bloated && f->inserted > REFILLS * f->live_rows)
 		return "refills";
 	if (is(d->action, "keep") && d->wants_model && f->model_changes > 0 &&

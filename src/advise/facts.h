@@ -66,6 +66,7 @@ FACT(filled_at)					/* fillfactor of its pages, if higher than its own */
 FACT(model_confidence)
 FACT(settling)
 FACT(update_call_rows)
+FACT(updated_once)				/* by statements that ran once; looked up after a day, if a change pays */
 FACTS(step_fillfactor)			/* its curve */
 FACTS(step_cost)
 FACTS(step_hot)					/* predicted HOT share, percent */

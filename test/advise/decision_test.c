@@ -212,6 +212,15 @@ test_hindrances(void)
 		  "indexes changed within a day");
 	gives(WITH(full_pages, f.since_change_s = DAY - 1, f.standing_from = 100, f.standing_to = 70), "page_full", "lower", NULL,
 		  70, "indexes changed, the same was advised before");
+	gives(WITH(full_pages, f.updated_once = 30001), "page_full", "wait", "ran_once", 100,
+		  "most updates were of a statement that ran once");
+	gives(WITH(full_pages, f.updated_once = 30000), "page_full", "lower", NULL, 70, "half of them were");
+	gives(WITH(full_pages, f.live_rows = 0), "page_full", "keep", NULL, 100,
+		  "no rows when sampled, watched for days: the model is not asked");
+	gives(WITH(full_pages, f.live_rows = 0, f.window_s = DAY - 1), "no_data", "wait", NULL, 100,
+		  "no rows when sampled, on the first day");
+	gives(WITH(full_pages, f.live_rows = 0, f.recoverable_share = 0), "settled", "keep", NULL, 100,
+		  "no rows when sampled, but updates are HOT");
 	gives(WITH(full_pages, f.window_s = f.since_change_s = 3600, f.settling = 0.11, f.model_gain = 1.1), "page_full",
 		  "wait", "may_settle", 100, "may settle by itself, on the first day");
 	gives(WITH(full_pages, f.window_s = f.since_change_s = 3600, f.settling = 0.11), "page_full", "lower", NULL, 70,
@@ -303,7 +312,9 @@ test_rewrite(void)
 	ok(same(REWRITE(f.model_changes = 0, f.heap_now = 2e6, f.heap_needed = 0.96e6), NULL), "less than 1 MB of it");
 	ok(same(REWRITE(f.heap_needed = 9.9e6, f.inserted = 120001), "refills"), "it will be as large again");
 	ok(same(REWRITE(f.heap_needed = 9.9e6, f.snapshot_awaited = 1), "awaits_snapshot"), "versions wait for a snapshot");
-	ok(same(REWRITE(f.heap_needed = 9e6, f.held_back = 1), NULL), "an old snapshot has to end first");
+	ok(same(REWRITE(f.heap_needed = 9e6, f.held_back = 1, f.snapshot_awaited = 1), NULL),
+	   "an old snapshot has to end first");
+	ok(same(REWRITE(f.heap_needed = 9e6, f.held_back = 1), "possible"), "it ended, and left bloat");
 #undef REWRITE
 #undef SAME
 }
