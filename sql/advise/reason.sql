@@ -272,14 +272,14 @@ BEGIN
                         'updates (fillfactor_advisor.min_worth), and less than %s of disk',
                         ff_internal.percent(ff_internal.setting('min_worth')),
                         pg_size_pretty(ff_internal.threshold('WORTH_DISK')::bigint))
-            WHEN d.because = 'no_hot_gain' AND ff_internal.by_any_rewrite(e, f, n, d.gain) <> ''
-            THEN ', but ' || ff_internal.by_any_rewrite(e, f, n, d.gain)
-            ELSE format(', because %s%s, but ', sharing,
-                        CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END) || CASE d.because
+            ELSE coalesce(
+                CASE d.because WHEN 'no_hot_gain' THEN ', but ' || ff_internal.by_any_rewrite(e, f, n, d.gain) END,
+                format(', because %s%s, but ', sharing,
+                       CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END) || CASE d.because
                 WHEN 'less_hot' THEN ff_internal.less_hot(e, n, d.current_step)
                 ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
                             ff_internal.percent(ff_internal.setting('min_gain')
-                                                * ff_internal.threshold('CLEAR_GAINS'))) END END;
+                                                * ff_internal.threshold('CLEAR_GAINS'))) END) END;
     ELSIF d.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),

@@ -26,7 +26,7 @@ AS $$
                f.at_fillfactor_pct >= 70 AND f.half_full_pct <= 10 AND f.fragmentation <= 10 AS orderly,
                -- keys are known to ascend, or the index grew without splits in the middle
                f.ascends AND f.inserted > 0 OR f.inserted >= 0.2 * f.row_pointers AS grows,
-               'nothing was written to its table for %8$s' AS still,
+               'nothing was written to its table for %8$s' AS still, ff_internal.threshold('FULL_DAY') AS full_day,
                'keys come in ascending: %2$s %% of its leaf pages are as full as fillfactor left them. ' AS ascending,
                '%5$s non-HOT updates, against %6$s inserts, each added an entry beside the old one of their row. That '
                'splits full leaf pages, in whatever order keys come in; see ff_advise() and ff_blockers()' AS churn
@@ -59,7 +59,7 @@ AS $$
                (11, f.orderly AND f.grows AND f.revisited, 'ascending', 'keep',
                 f.ascending || '%5$s non-HOT updates used that room'),
                (12, f.orderly AND f.grows AND f.fillfactor = 100, 'ascending', 'keep', f.ascending || 'It is at 100'),
-               (13, f.orderly AND f.grows AND (f.window_s < 86400 OR f.written < f.enough), 'ascending', 'wait',
+               (13, f.orderly AND f.grows AND (f.window_s < f.full_day OR f.written < f.enough), 'ascending', 'wait',
                 format('%sA day in which %s rows are written is needed first; so far %s in %s', f.ascending, f.enough,
                        f.written, ff_internal.span(f.window_s))),
                (14, f.orderly AND f.grows, 'ascending', 'raise', f.ascending
