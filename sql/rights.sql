@@ -12,7 +12,7 @@ DECLARE
         fits_due, collect_fit, note, note_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, own_index_definitions, index_shape, other_options,
         collect_due, parse_statement, total, counters_plus, column_list, resolve, tables_named, shell_quoted,
-        horizon_holders, own_horizon_holders, statement_shown, tracked_settings}';
+        horizon_holders, statement_shown, tracked_settings}';
     for_all    CONSTANT text[] := '{refuse, check_role, overview, fitted, blocked, verdicts, setting, lookback,
         own_server}';
     installing CONSTANT text[] := '{define, refuse_strangers, give_rights}';

@@ -32,6 +32,7 @@
 #define MOST_BYTES	1e16
 
 PG_FUNCTION_INFO_V1(ff_split_updates);
+PG_FUNCTION_INFO_V1(ff_model_fields);
 PG_FUNCTION_INFO_V1(ff_model);
 PG_FUNCTION_INFO_V1(ff_model_version);
 PG_FUNCTION_INFO_V1(ff_index_entry_price);
@@ -121,6 +122,18 @@ read_evidence(HeapTupleHeader row, Evidence *e)
 			ff_evidence_count(e, f, read_array(values[i], to, f->step, f->n));
 	}
 	ReleaseTupleDesc(desc);
+}
+
+/* ff_model_fields() returns text: the columns of type model_input, which is made of it */
+Datum
+ff_model_fields(PG_FUNCTION_ARGS)
+{
+	StringInfoData t;
+
+	initStringInfo(&t);
+	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
+		appendStringInfo(&t, "%s%s float8%s", t.len > 0 ? ", " : "", f->name, f->n > 0 ? "[]" : "");
+	PG_RETURN_TEXT_P(cstring_to_text(t.data));
 }
 
 /* Fields that come from the settings. */
