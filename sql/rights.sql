@@ -1,7 +1,7 @@
 -- Rights of all objects above, and what pg_dump dumps: see give_rights() in sql/base/grant.sql.
 DO $$
 DECLARE
-    collecting CONSTANT text[] := '{sample, pool_samples, pool_bins, pool_lengths, index_pages,
+    collecting CONSTANT text[] := '{sample, pool_samples, index_pages,
         collect, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem, try_step, is_skip,
         collect_end, collect_statements, collect_statements_failed, collect_horizon, collect_settings, current_epoch,
         counted_since, table_differences, close_tables, write_changes, write_differences, read_statements,

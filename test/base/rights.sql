@@ -185,7 +185,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
 		is_skip,job_name,note,note_fit,
-		inserted_width,observed_sample,observed_texts,pool_bins,pool_lengths,pool_samples,prune,
+		inserted_width,observed_sample,observed_texts,pool_samples,prune,
 		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
@@ -299,7 +299,7 @@ SELECT is_empty($$
 SELECT set_eq($$
 	SELECT proname::text FROM rights
 	WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$,
-	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,pool_bins,pool_lengths,try_step,
+	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
 		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,
 		other_options,statement_shown,column_list,counted_since,parse_statement,
 		resolve,tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
