@@ -26,9 +26,6 @@ PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_counted_since);
 PG_FUNCTION_INFO_V1(ff_counters_plus);
 
-/* Most columns of a row that has counters. */
-#define MAX_COLUMNS		100
-
 /* These may fall without a reset: the first when an index is dropped. */
 static bool
 may_fall(const char *name)
@@ -113,22 +110,14 @@ ff_counters_datum(TupleDesc desc, const int64 *count)
 void
 ff_read_counters(FunctionCallInfo fcinfo, int arg, TupleDesc counters, int64 *count)
 {
-	HeapTupleHeader row;
-	HeapTupleData tuple = {0};
 	TupleDesc	desc;
-	Datum		values[MAX_COLUMNS];
-	bool		nulls[MAX_COLUMNS];
+	Datum	   *values;
+	bool	   *nulls;
 
 	memset(count, 0, sizeof(int64) * FF_MAX_COUNTERS);
 	if (PG_ARGISNULL(arg))
 		return;
-	row = PG_GETARG_HEAPTUPLEHEADER(arg);
-	tuple.t_len = HeapTupleHeaderGetDatumLength(row);
-	tuple.t_data = row;
-	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
-	if (desc->natts > MAX_COLUMNS)
-		elog(ERROR, "too many columns");
-	heap_deform_tuple(&tuple, desc, values, nulls);
+	desc = ff_read_row(fcinfo, arg, &values, &nulls);
 	for (int i = 0, k = 0; i < counters->natts; i++, k++)
 	{
 		while (k < desc->natts && strcmp(NameStr(TupleDescAttr(desc, k)->attname),

@@ -10,14 +10,12 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/typcache.h"
 
 #include "model/choice.h"
 #include "base/compat.h"
@@ -92,15 +90,12 @@ read_array(Datum value, char *to, size_t step, int n)
  * Errors: 42703 a column is missing, 42804 one is of another type.
  */
 static void
-read_evidence(HeapTupleHeader row, Evidence *e)
+read_evidence(FunctionCallInfo fcinfo, Evidence *e)
 {
-	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row),
-											  HeapTupleHeaderGetTypMod(row));
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
-	Datum	   *values = palloc(sizeof(Datum) * desc->natts);
-	bool	   *nulls = palloc(sizeof(bool) * desc->natts);
+	Datum	   *values;
+	bool	   *nulls;
+	TupleDesc	desc = ff_read_row(fcinfo, 0, &values, &nulls);
 
-	heap_deform_tuple(&tuple, desc, values, nulls);
 	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
 	{
 		int			i = SPI_fnumber(desc, f->name) - 1;
@@ -364,7 +359,7 @@ ff_model(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	m = palloc0(sizeof(Model));
 	ff_evidence_clear(&m->e);
-	read_evidence(PG_GETARG_HEAPTUPLEHEADER(0), &m->e);
+	read_evidence(fcinfo, &m->e);
 	read_settings(&m->e);
 	ff_twin_check = check_for_interrupts;
 	ff_choose(&m->work, &m->e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->choice);

@@ -149,24 +149,16 @@ Datum
 ff_pool_samples(PG_FUNCTION_ARGS)
 {
 	TupleDesc	desc;
-	Datum	   *value[2];
+	Datum	   *value[2];		/* of the sample and the earlier one */
 	bool	   *null[2];
+	Datum		pooled;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	for (int i = 0; i < 2; i++)
-	{
-		HeapTupleHeader row = PG_GETARG_HEAPTUPLEHEADER(i);
-		HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
-
-		value[i] = palloc(sizeof(Datum) * desc->natts);
-		null[i] = palloc(sizeof(bool) * desc->natts);
-		heap_deform_tuple(&tuple, desc, value[i], null[i]);
-	}
+	ReleaseTupleDesc(ff_read_row(fcinfo, 1, &value[1], &null[1]));
+	desc = ff_read_row(fcinfo, 0, &value[0], &null[0]);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		const FfColumn *c = ff_find_column(columns, lengthof(columns),
@@ -181,5 +173,7 @@ ff_pool_samples(PG_FUNCTION_ARGS)
 			null[0][i] = null[1][i];
 		}
 	}
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, value[0], null[0])));
+	pooled = HeapTupleGetDatum(heap_form_tuple(desc, value[0], null[0]));
+	ReleaseTupleDesc(desc);
+	PG_RETURN_DATUM(pooled);
 }
