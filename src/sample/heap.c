@@ -157,7 +157,8 @@ ff_pool_samples(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	ReleaseTupleDesc(ff_read_row(fcinfo, 1, &value[1], &null[1]));
+	desc = ff_read_row(fcinfo, 1, &value[1], &null[1]);
+	ReleaseTupleDesc(desc);
 	desc = ff_read_row(fcinfo, 0, &value[0], &null[0]);
 	for (int i = 0; i < desc->natts; i++)
 	{
