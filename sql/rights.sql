@@ -1,7 +1,7 @@
 -- Rights of all objects above, and what pg_dump dumps: see give_rights() in sql/base/grant.sql.
 DO $$
 DECLARE
-    collecting CONSTANT text[] := '{sample, pool_samples, pool_bins, pool_lengths, index_pages,
+    collecting CONSTANT text[] := '{sample, pool_samples, index_pages,
         collect, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem, try_step, is_skip,
         collect_end, collect_statements, collect_statements_failed, collect_horizon, collect_settings, current_epoch,
         counted_since, table_differences, close_tables, write_changes, write_differences, read_statements,
@@ -12,7 +12,7 @@ DECLARE
         fits_due, collect_fit, note, note_fit, collect_verdicts}';
     for_both   CONSTANT text[] := '{counted, index_definitions, own_index_definitions, index_shape, other_options,
         collect_due, parse_statement, total, counters_plus, column_list, resolve, tables_named, shell_quoted,
-        horizon_holders, own_horizon_holders, statement_shown, tracked_settings}';
+        horizon_holders, statement_shown, tracked_settings}';
     for_all    CONSTANT text[] := '{refuse, check_role, overview, fitted, blocked, verdicts, setting, lookback,
         own_server}';
     installing CONSTANT text[] := '{define, refuse_strangers, give_rights}';

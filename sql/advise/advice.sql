@@ -34,11 +34,9 @@ RETURN (SELECT md5(concat_ws(' ', ff_internal.model_version(),
 CREATE FUNCTION ff_internal.evidence_hash(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 RETURN md5(jsonb_build_array(
-    extract(epoch FROM e.began_at), e.intervals, e.inserted, e.updated, e.hot_updated, e.newpage_updated, e.seq_scans,
-    e.index_scans, e.blocks_fetched, e.cycles::numeric, extract(epoch FROM e.since_began_at), e.since_updated,
-    e.since_hot_updated, e.since_seq_scans, e.since_index_scans, e.since_blocks_fetched, e.recent_updated,
-    e.recent_hot_updated, e.recent_newpage_updated, extract(epoch FROM e.sampled_at), e.seen_hot::numeric,
-    e.seen_same_page::numeric, e.seen_newpage::numeric, e.ram_bytes)::text);
+    extract(epoch FROM e.began_at), e.intervals, e.counted, e.cycles::numeric, extract(epoch FROM e.since_began_at),
+    e.since, e.recent, extract(epoch FROM e.sampled_at), e.seen_hot::numeric, e.seen_same_page::numeric,
+    e.seen_newpage::numeric, e.ram_bytes)::text);
 
 -- Decides for one table. Makes a new fit if the stored one is outdated, without storing it. always: even if no decision
 -- needs it, with all steps.
@@ -68,7 +66,7 @@ BEGIN
               FROM json_to_record(ff_internal.model(ff_internal.model_input(e, prior), always))
                    m(choice ff_internal.choice, steps ff_internal.step[]);
             f.updates_per_s := ff_internal.updates_per_s(e);
-            f.updated := e.since_updated;
+            f.updated := (e.since).updated;
             f.evidence_hash := ff_internal.evidence_hash(e);
             f.made_with := ff_internal.fit_made_with();
             f.valid_for := ff_internal.fit_valid_for(e.relation, e.fillfactor);
@@ -131,7 +129,7 @@ BEGIN
     RETURN QUERY
     WITH known AS MATERIALIZED (
         SELECT ROW (e, CASE WHEN d.wants_model THEN f END, d, NULL::text)::ff_internal.judged AS v, e.relation,
-               e.updated, p.parent
+               (e.counted).updated, p.parent
           FROM ff_internal.evidence() e
           LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id AND f.steps IS NOT NULL
                 AND f.valid_for = ff_internal.fit_valid_for(e.relation, e.fillfactor)
@@ -168,7 +166,7 @@ AS $$
                 e.heap_bytes, CASE WHEN x.advised THEN b.size_bytes ELSE e.heap_bytes END,
                 e.ram_ratio::numeric(20, 4)::real,
                 CASE WHEN x.advised THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
-                     WHEN e.updated > 0 THEN 100 END::real,
+                     WHEN (e.counted).updated > 0 THEN 100 END::real,
                 g.gain_pct, CASE WHEN h.told THEN g.wal_bytes END, g.disk_bytes, CASE WHEN h.told THEN g.cpu_s END,
                 x.rewrites, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => round(e.window_s)),
                 d.cause NOT IN ('not_examined', 'too_wide')
@@ -211,7 +209,7 @@ AS $$
       LEFT JOIN LATERAL (SELECT ff_internal.unread(e.relation) WHERE here.mirror AND e.not_examined IS NULL
                             AND e.intervals > 0) l(lacks) ON true
      ORDER BY x.advised DESC, g.wal_bytes DESC NULLS LAST, g.cpu_s DESC NULLS LAST, g.disk_bytes,
-              e.updated DESC NULLS LAST, e.nspname, e.relname
+              (e.counted).updated DESC NULLS LAST, e.nspname, e.relname
 $$;
 
 CREATE FUNCTION @extschema@.ff_advise(relation regclass DEFAULT NULL) RETURNS SETOF ff_internal.advice

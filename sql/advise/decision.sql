@@ -59,7 +59,9 @@ RETURNS SETOF ff_internal.decision
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
     SELECT d.*
-      FROM (SELECT (e).*, EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
+      FROM (SELECT (e).*, (e.counted).*, (e.since).updated AS since_updated, (e.recent).updated AS recent_updated,
+                   (e.recent).hot_updated AS recent_hot_updated,
+                   EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
                    CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
                         THEN (SELECT p.recently_dead_rows > greatest(e.live_rows, 0.8 * p.dead_rows)
                                 FROM ff_internal.page_sample p
@@ -68,7 +70,7 @@ BEGIN ATOMIC
                    CASE WHEN e.toast_bytes > e.heap_bytes + e.index_bytes THEN ff_internal.toasted(e.relation) END
                        AS toasted,
                    -- if it was updated before it was altered
-                   CASE WHEN e.since_updated IS DISTINCT FROM e.updated
+                   CASE WHEN (e.since).updated IS DISTINCT FROM (e.counted).updated
                         THEN EXISTS (SELECT FROM ff_internal.counter_interval o
                                       WHERE o.rel_id = e.rel_id AND o.inserted + o.updated + o.deleted > 0
                                         AND o.ended_at > e.snapshot_at
@@ -86,7 +88,7 @@ BEGIN ATOMIC
                    CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
                    sibling_fillfactor, sibling_cost, sibling_advised,
                    -- of those that have room and are hardly updated: rows updated per row inserted in the others
-                   CASE WHEN e.fillfactor < 100 AND e.updated < ff_internal.setting('min_updates')
+                   CASE WHEN e.fillfactor < 100 AND (e.counted).updated < ff_internal.setting('min_updates')
                         THEN (SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
                                 FROM ff_internal.sibling w
                                 JOIN ff_internal.sibling i ON i.parent = w.parent AND i.leaf <> w.leaf

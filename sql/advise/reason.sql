@@ -10,7 +10,7 @@ RETURN CASE WHEN seconds < ff_internal.threshold('FULL_DAY')
                         ff_internal.span(ff_internal.threshold('FULL_DAY') - seconds))
             WHEN seen < needed
             THEN format('%s updates needed, %s seen: ', needed, seen)
-                 || coalesce('about ' || ff_internal.span((needed - seen) * e.window_s / nullif(e.updated, 0))
+                 || coalesce('about ' || ff_internal.span((needed - seen) * e.window_s / nullif((e.counted).updated, 0))
                              || ' at the rate of the window', 'when it is updated again')
             ELSE format('a confidence of %s is needed, and it is %s: it grows while updates go on as before',
                         trim_scale(round(d.needed_confidence::numeric, 2)),
@@ -60,7 +60,7 @@ CREATE FUNCTION ff_internal.words_without_data(
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    since  CONSTANT bigint := coalesce(e.since_updated, 0);
+    since  CONSTANT bigint := coalesce((e.since).updated, 0);
     enough CONSTANT bigint := ff_internal.setting('min_updates');
 BEGIN
     IF d.seen_cause = 'not_examined' THEN
@@ -91,7 +91,7 @@ BEGIN
                          CASE d.action WHEN 'wait' THEN 'known once a sample finds one' ELSE 'unknown' END);
     ELSIF d.seen_cause <> 'no_data' THEN
         RETURN;
-    ELSIF e.blocks = 0 AND e.updated < enough THEN
+    ELSIF e.blocks = 0 AND (e.counted).updated < enough THEN
         phrase := 'empty';
         reason := 'the table is empty: it is judged once a collection finds rows in it';
     ELSIF since < enough THEN
@@ -123,19 +123,19 @@ BEGIN
     CASE d.seen_cause
         WHEN 'few_updates' THEN
             phrase := CASE WHEN d.idle THEN 'not written to' WHEN d.action = 'raise' THEN 'its reserve is not used'
-                           WHEN d.action = 'wait' THEN ff_internal.counted(e.updated, 'update') || ' so far'
+                           WHEN d.action = 'wait' THEN ff_internal.counted((e.counted).updated, 'update') || ' so far'
                            ELSE 'hardly updated' END;
             reason := CASE WHEN d.idle
                 THEN format('nothing was written to it for %s: while that is so, it needs nothing',
                             CASE WHEN e.intervals IS NULL THEN ff_internal.span(e.window_s) ELSE 'a day or longer' END)
-                ELSE concat(ff_internal.counted(e.updated, 'update'), ' in ', ff_internal.span(e.window_s),
-                            ' against ' || ff_internal.counted(nullif(e.inserted, 0), 'inserted row')) || CASE
+                ELSE concat(ff_internal.counted((e.counted).updated, 'update'), ' in ', ff_internal.span(e.window_s),
+                            ' against ' || ff_internal.counted(nullif((e.counted).inserted, 0), 'inserted row')) || CASE
                     WHEN d.because = 'siblings'
                     THEN ', but the other partitions are updated, and this one will be as they are'
                     WHEN d.action = 'raise' THEN ''
                     WHEN d.action = 'keep' THEN ': too few to matter'
-                    WHEN d.because IS NULL AND e.updated < few
-                    THEN ': too few to judge from. ' || ff_internal.until(e, d, NULL, e.updated, few)
+                    WHEN d.because IS NULL AND (e.counted).updated < few
+                    THEN ': too few to judge from. ' || ff_internal.until(e, d, NULL, (e.counted).updated, few)
                     ELSE ': ' || ff_internal.until(e, d, e.window_s) END END;
         WHEN 'too_wide' THEN
             phrase := 'one row fills a page';
@@ -261,8 +261,8 @@ BEGIN
             THEN format('since its last change it is updated less than half as often as before: wait until it is '
                         'as busy again, or for %s more',
                         ff_internal.span(extract(epoch FROM ff_internal.lookback())::float8 - e.since_change_s))
-            WHEN d.because IS NULL AND e.since_updated < d.needed_updates
-            THEN ff_internal.until(e, d, NULL, e.since_updated, d.needed_updates)
+            WHEN d.because IS NULL AND (e.since).updated < d.needed_updates
+            THEN ff_internal.until(e, d, NULL, (e.since).updated, d.needed_updates)
                  || format(' (%s times fillfactor_advisor.min_updates)', ff_internal.threshold('ENOUGH'))
             ELSE ff_internal.until(e, d, CASE WHEN d.because IN ('just_changed', 'watched_too_briefly')
                                               THEN e.since_change_s ELSE e.window_s END) END;
@@ -289,7 +289,7 @@ BEGIN
                  ELSE format('After %s more updates%s nearly all that can be HOT will be',
                              round((f.choice).settle_updates::numeric),
                              ', ' || ff_internal.span((f.choice).settle_updates * e.since_change_s
-                                                      / nullif(e.since_updated, 0)) || ' at this rate,') END);
+                                                      / nullif((e.since).updated, 0)) || ' at this rate,') END);
     ELSIF d.action = 'wait' OR d.because = 'toast' OR d.seen_cause !~ 'page_full|batch_update|row_growth' THEN
         RETURN '';
     END IF;

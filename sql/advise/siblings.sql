@@ -86,15 +86,14 @@ BEGIN
         v.shards := 'It is distributed, and its shards are on other nodes: collect there.';
         RETURN v;
     END IF;
-    SELECT sum(o.heap_bytes), sum(o.index_bytes), sum(o.ram_ratio), sum(o.inserted), sum(o.updated),
-           sum(o.hot_updated), sum(o.blocks), sum(o.live_rows),
-           ', with ' || ff_internal.percent(100 * min(coalesce(o.updated, 0)) / nullif(sum(o.updated), 0)::float8)
-               || ' to ' || ff_internal.percent(100 * max(o.updated) / nullif(sum(o.updated), 0)::float8)
+    SELECT sum(o.heap_bytes), sum(o.index_bytes), sum(o.ram_ratio), ff_internal.total(o.counted), sum(o.blocks),
+           sum(o.live_rows),
+           ', with ' || ff_internal.percent(100 * min(coalesce(c.updated, 0)) / nullif(sum(c.updated), 0)::float8)
+               || ' to ' || ff_internal.percent(100 * max(c.updated) / nullif(sum(c.updated), 0)::float8)
                || ' of the updates each, ' || ff_internal.percent(100 * min(o.hot_share))
                || ' to ' || ff_internal.percent(100 * max(o.hot_share)) || ' of them HOT'
-      INTO e.heap_bytes, e.index_bytes, e.ram_ratio, e.inserted, e.updated, e.hot_updated, e.blocks, e.live_rows,
-           skew
-      FROM unnest(shards) u CROSS JOIN LATERAL (SELECT (u.evidence).*) o;
+      INTO e.heap_bytes, e.index_bytes, e.ram_ratio, e.counted, e.blocks, e.live_rows, skew
+      FROM unnest(shards) u CROSS JOIN LATERAL (SELECT (u.evidence).*) o CROSS JOIN LATERAL (SELECT (o.counted).*) c;
     -- a shard without this step stays as it is
     f.steps := ARRAY(
         SELECT jsonb_populate_record(s, z.sizes)

@@ -8,13 +8,13 @@ CREATE FUNCTION ff_internal.counters(
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'ff_counters';
 
--- The sums of the counters of intervals; NULL if one of the values is.
-CREATE FUNCTION ff_internal.counters_plus(total ff_internal.counters, i ff_internal.counter_interval)
+-- The sums of the counters of rows that have them; NULL if one of the values is.
+CREATE FUNCTION ff_internal.counters_plus(total ff_internal.counters, counted record)
 RETURNS ff_internal.counters
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_counters_plus';
 
-CREATE AGGREGATE ff_internal.total(ff_internal.counter_interval)
+CREATE AGGREGATE ff_internal.total(record)
 (SFUNC = ff_internal.counters_plus, STYPE = ff_internal.counters);
 
 -- Returns the statements that make these indexes; '' for an index that is gone, and for all if the table is locked.

@@ -32,9 +32,9 @@ BEGIN
 END
 $$;
 
--- What holds back pruning of this database's tables now; columns as in horizon_history. since: NULL for a slot;
+-- What holds back pruning of the observed database's tables now; columns as in horizon_history. since: NULL for a slot;
 -- catalog_only: holds back system catalogs only.
-CREATE FUNCTION ff_internal.own_horizon_holders(
+CREATE FUNCTION ff_internal.horizon_holders(
     OUT kind text, OUT holder text, OUT role_name name, OUT application text, OUT since timestamptz, OUT xids bigint,
     OUT catalog_only boolean, OUT doing text) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
@@ -47,9 +47,10 @@ AS $$
            CASE WHEN w.sender THEN a.backend_start ELSE a.xact_start END,
            greatest(age(a.backend_xmin), age(a.backend_xid))::bigint, false,
            CASE WHEN NOT w.sender THEN ff_internal.statement_shown(a.query, a.query_id) END
-      FROM pg_stat_activity a
+      FROM ff_internal.server v CROSS JOIN pg_stat_activity a
      CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender)
-     WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
+     WHERE v.observed IS NULL
+       AND CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
                 ELSE a.datname = current_database() AND a.pid <> pg_backend_pid()
                      AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
                      AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v)
@@ -58,22 +59,13 @@ AS $$
                          SELECT l.pid FROM pg_locks l WHERE l.locktype = 'userlock' AND l.classid = 1717985636))) END
     UNION ALL
     SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
-      FROM pg_prepared_xacts p WHERE p.database = current_database()
+      FROM pg_prepared_xacts p, ff_internal.server v WHERE p.database = v.database AND v.observed IS NULL
     UNION ALL
     SELECT 'replication slot', 'slot ' || s.slot_name, NULL, s.plugin, NULL,
            greatest(age(s.xmin), age(s.catalog_xmin))::bigint, s.xmin IS NULL,
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
-      FROM pg_replication_slots s WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
-$$;
-
--- The same; in a mirror of the source's.
-CREATE FUNCTION ff_internal.horizon_holders(
-    OUT kind text, OUT holder text, OUT role_name name, OUT application text, OUT since timestamptz, OUT xids bigint,
-    OUT catalog_only boolean, OUT doing text) RETURNS SETOF record
-LANGUAGE sql VOLATILE ROWS 10
-AS $$
-    SELECT h.* FROM ff_internal.own_horizon_holders() h
-     WHERE NOT EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'server')
+      FROM pg_replication_slots s, ff_internal.server v
+     WHERE (s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL) AND v.observed IS NULL
     UNION ALL
     SELECT h.*
       FROM ff_internal.observed o

@@ -3,7 +3,7 @@
 -- The window: src/evidence/window.c.
 
 CREATE FUNCTION ff_internal.window_add(
-    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, counts bigint[]) RETURNS internal
+    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, counted record) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_add';
 
@@ -11,10 +11,10 @@ CREATE FUNCTION ff_internal.window_sum(state internal) RETURNS ff_internal.table
 LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_sum';
 
--- Sums of the intervals of one table; fresh: the interval is after the last change of fillfactor or indexes; counts:
--- those of table_window, in its order.
+-- Sums of the intervals of one table; fresh: the interval is after the last change of fillfactor or indexes; counted:
+-- a row that has the columns of counters.
 CREATE AGGREGATE ff_internal.window_of(
-    fresh boolean, began_at timestamptz, ended_at timestamptz, counts bigint[])
+    fresh boolean, began_at timestamptz, ended_at timestamptz, counted record)
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
 -- Returns the sums of a table's intervals in the lookback, or of every table's (id NULL), in one pass.
@@ -38,8 +38,7 @@ BEGIN
     SELECT i.rel_id,
            ff_internal.window_of(
                x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
-               i.began_at, i.ended_at, ARRAY[i.inserted, i.updated, i.hot_updated, i.newpage_updated, i.seq_scans,
-                                             i.index_scans, i.blocks_fetched])
+               i.began_at, i.ended_at, i)
       FROM ff_internal.counter_interval i
       LEFT JOIN x ON x.rel_id = i.rel_id
      WHERE i.ended_at >= since AND (id IS NULL OR i.rel_id = id)
@@ -148,17 +147,14 @@ AS $$
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.not_examined, e.fillfactor, e.reloptions,
            l.at, extract(epoch FROM l.at - l.since)::float8,
-           n.began_at, n.intervals, n.inserted, n.updated, n.hot_updated, n.newpage_updated, n.seq_scans,
-           n.index_scans, n.blocks_fetched, n.cycles,
-           extract(epoch FROM l.at - greatest(l.since, h.changed_at))::float8,
-           f.since_began_at, f.since_updated, f.since_hot_updated, f.since_seq_scans, f.since_index_scans,
-           f.since_blocks_fetched, f.recent_updated, f.recent_hot_updated, f.recent_newpage_updated,
+           n.began_at, n.intervals, n.counted, n.cycles,
+           extract(epoch FROM l.at - greatest(l.since, h.changed_at))::float8, f.since_began_at, f.since, f.recent,
            c.counts_lost, c.open_writers, z.heap_bytes, z.index_bytes, z.toast_bytes, x.indexes::integer,
            c.ram, (z.heap_bytes + z.index_bytes) / nullif(c.ram, 0)::float8,
            (SELECT p.sqlstate || ' ' || p.message FROM ff_internal.problem p WHERE p.rel_id = e.rel_id),
            p.sampled_at, p.blocks, p.live_rows, p.rows_per_page, p.inserted_width, p.updated_width,
            p.update_group_rows, v.hot, v.same_page, v.newpage,
-           y.indexed, f.recent_hot_updated / nullif(f.recent_updated, 0)::float8, s.newpage_share,
+           y.indexed, r.hot_updated / nullif(r.updated, 0)::float8, s.newpage_share,
            s.blocked_share, s.recoverable_share, s.kept_share, s.kept_with_room,
            CASE WHEN s.recoverable_share >= ff_internal.threshold('LACKING')
                 THEN ff_internal.held_back(e.rel_id, f.since_began_at, p.sampled_at) END
@@ -170,7 +166,8 @@ AS $$
                                 CASE WHEN e.rel_id IS NOT NULL
                                      THEN greatest(e.opened_at, now() - ff_internal.lookback()) END) AS since) l
       -- no collection has seen this change yet, so its effect is unknown
-      LEFT JOIN LATERAL (SELECT n.* WHERE e.fillfactor = e.known_fillfactor) f ON true
+      LEFT JOIN LATERAL (SELECT n.since_began_at, n.since, n.recent WHERE e.fillfactor = e.known_fillfactor) f ON true
+     CROSS JOIN LATERAL (SELECT (f.recent).*) r
       LEFT JOIN LATERAL ff_internal.sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
      CROSS JOIN LATERAL (SELECT count(*) AS indexes FROM pg_index o WHERE o.indrelid = e.relid AND o.indisvalid) x
       LEFT JOIN LATERAL (SELECT s.* FROM ff_internal.page_sample s
@@ -183,14 +180,12 @@ AS $$
                           WHERE p.fillfactor = e.fillfactor
                             AND p.sampled_at >= coalesce(h.samples_from, '-infinity')) v ON true
      -- what the statements say of indexed columns, only if it matters; OFFSET: evaluated once
-     CROSS JOIN LATERAL (SELECT CASE WHEN f.recent_hot_updated < ff_internal.threshold('NEARLY_ALL') * f.recent_updated
-                                     THEN ff_internal.indexed_share(e.relid, n.began_at, n.updated,
-                                              coalesce(v.same_page, 0) = 0
-                                              AND f.recent_hot_updated >= 0.5 * f.recent_updated) END
+     CROSS JOIN LATERAL (SELECT CASE WHEN r.hot_updated < ff_internal.threshold('NEARLY_ALL') * r.updated
+                                     THEN ff_internal.indexed_share(e.relid, n.began_at, (n.counted).updated,
+                                              coalesce(v.same_page, 0) = 0 AND r.hot_updated >= 0.5 * r.updated) END
                         OFFSET 0) y(indexed)
-      LEFT JOIN LATERAL ff_internal.split_updates(f.recent_updated, f.recent_hot_updated, f.recent_newpage_updated,
-                                                  v.same_page, v.newpage, y.indexed, v.hot) s
-             ON f.recent_updated > 0
+      LEFT JOIN LATERAL ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated, v.same_page, v.newpage,
+                                                  y.indexed, v.hot) s ON r.updated > 0
      -- IS NOT NULL would let the planner make the full join a left join
      WHERE coalesce(e.relid, 0::oid) <> 0::oid
 $$;
@@ -198,4 +193,4 @@ $$;
 -- Updates per second, as shown by ff_advise(); NULL if no time was watched.
 CREATE FUNCTION ff_internal.updates_per_s(e ff_internal.table_evidence) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN e.updated / nullif(e.window_s, 0);
+RETURN (e.counted).updated / nullif(e.window_s, 0);

@@ -2,29 +2,17 @@
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_window AS (
-    -- Sums of a table's intervals in fillfactor_advisor.lookback. since_: the part since the last change of fillfactor
-    -- or indexes; recent_: the newest part of that with a third of its updates, all of it without updates.
-    began_at               timestamptz, -- start of the first interval
-    intervals              bigint,   -- number of intervals; after two hours those of an hour count as one, after two
+    -- Sums of a table's intervals in fillfactor_advisor.lookback.
+    began_at       timestamptz,      -- start of the first interval
+    intervals      bigint,           -- number of intervals; after two hours those of an hour count as one, after two
         -- days those of a day
-    inserted               bigint,   -- rows inserted
-    updated                bigint,   -- rows updated
-    hot_updated            bigint,   -- rows HOT updated
-    newpage_updated        bigint,   -- rows updated whose new version went to another page; NULL before PostgreSQL 16
-    seq_scans              bigint,   -- sequential scans begun
-    index_scans            bigint,   -- index scans begun
-    blocks_fetched         bigint,   -- heap pages requested
-    cycles                 float8, -- hours (days, before the last two) that the updates were spread over: the
+    counted        ff_internal.counters, -- in all of them
+    cycles         float8,           -- hours (days, before the last two) that the updates were spread over: the
         -- square of their sum divided by the sum of their squares; NULL without updates
-    since_began_at         timestamptz, -- start of its first interval; NULL: none
-    since_updated          bigint,   -- as above
-    since_hot_updated      bigint,   -- as above
-    since_seq_scans        bigint,   -- as above
-    since_index_scans      bigint,   -- as above
-    since_blocks_fetched   bigint,   -- as above
-    recent_updated         bigint,   -- as above
-    recent_hot_updated     bigint,   -- as above
-    recent_newpage_updated bigint    -- as above
+    since_began_at timestamptz,      -- start of the first interval since the last change of fillfactor or indexes;
+        -- NULL: none
+    since          ff_internal.counters, -- in those since then
+    recent         ff_internal.counters -- in the newest of these with a third of their updates, all without updates
 );
 $$);
 
@@ -40,26 +28,14 @@ CREATE TYPE ff_internal.table_evidence AS (
     reloptions           text[],     -- its storage options now, as stored
     snapshot_at          timestamptz, -- when its counters were last read
     window_s             float8, -- seconds watched in the window; NULL: never collected
-    began_at             timestamptz, -- as in table_window, to recent_newpage_updated; NULL: nothing was written
+    began_at             timestamptz, -- as in table_window, to recent; NULL: nothing was written
     intervals            bigint,     -- as there
-    inserted             bigint,     -- as there
-    updated              bigint,     -- as there
-    hot_updated          bigint,     -- as there
-    newpage_updated      bigint,     -- as there
-    seq_scans            bigint,     -- as there
-    index_scans          bigint,     -- as there
-    blocks_fetched       bigint,     -- as there
-    cycles               float8, -- as there
+    counted              ff_internal.counters, -- as there
+    cycles               float8,     -- as there
     since_change_s       float8, -- seconds watched since the last change of fillfactor or indexes
-    since_began_at       timestamptz, -- as there, to recent_newpage_updated; NULL: no collection saw the change yet
-    since_updated        bigint,     -- as there
-    since_hot_updated    bigint,     -- as there
-    since_seq_scans      bigint,     -- as there
-    since_index_scans    bigint,     -- as there
-    since_blocks_fetched bigint,     -- as there
-    recent_updated       bigint,     -- as there
-    recent_hot_updated   bigint,     -- as there
-    recent_newpage_updated bigint,   -- as there
+    since_began_at       timestamptz, -- as there, to recent; NULL: no collection saw the change yet
+    since                ff_internal.counters, -- as there
+    recent               ff_internal.counters, -- as there
     counts_lost          boolean,    -- track_counts was off in a collection of the window
     open_writers         integer,    -- sessions whose updates were not counted yet at the last collection
     heap_bytes           bigint,     -- size of the main fork now; NULL: unknown

@@ -86,7 +86,7 @@ BEGIN ATOMIC
          WHERE i.indrelid = e.relation AND e.not_examined IS NULL
            AND (x.indexrelid IS NOT NULL
                 OR c.relkind = 'i' AND m.amname <> 'brin' AND i.indisready AND s.scans = 0 AND n.needed IS NULL
-                   AND e.recent_updated > 0 AND e.hot_share <= 0.99
+                   AND (e.recent).updated > 0 AND e.hot_share <= 0.99
                    AND (w.watched OR NOT i.indisvalid OR NOT only_watched))
     ), placed AS (
         SELECT k.*, row_number() OVER (ORDER BY NOT k.blocks, k.usage = 'unused', k.summarizing, k.free AND k.seen DESC,
@@ -241,8 +241,8 @@ AS $$
     UNION ALL
     SELECT $1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            CASE WHEN e.not_examined IS NOT NULL THEN e.not_examined
-                WHEN e.updated IS NULL THEN 'no interval was collected yet'
-                WHEN coalesce(e.recent_updated, 0) = 0 THEN 'no updates were seen'
+                WHEN (e.counted).updated IS NULL THEN 'no interval was collected yet'
+                WHEN coalesce((e.recent).updated, 0) = 0 THEN 'no updates were seen'
                 ELSE ff_internal.percent(100 * e.hot_share) || ' of the updates were HOT' || CASE
                      WHEN e.newpage_share >= 0.01 THEN ', the others left their page for lack of room' ELSE '' END END,
            NULL, NULL, NULL

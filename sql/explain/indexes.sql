@@ -127,8 +127,8 @@ BEGIN
                     THEN 'the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed or is still running'
                     ELSE t.not_examined END AS hindrance,
                e.snapshot_at IS NOT NULL AND r.rel_id IS NOT NULL AS collected,
-               coalesce(e.inserted, 0) AS inserted,
-               coalesce(e.updated - e.hot_updated, 0) AS non_hot,
+               coalesce((e.counted).inserted, 0) AS inserted,
+               coalesce((e.counted).updated - (e.counted).hot_updated, 0) AS non_hot,
                CASE WHEN x.indpred IS NULL THEN e.live_rows END AS live_rows,
                coalesce(e.window_s, 0) AS window_s, extract(epoch FROM e.snapshot_at - r.seen_at) AS quiet_s,
                x.indoption[0] & 1 = 0 AND coalesce(a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid)

@@ -95,11 +95,11 @@ AS $$
                 WHERE n.statement_id = t.statement_id AND n.began_at >= b.began_at) h
          WHERE h.rows > 0
     ), later AS (
-        SELECT greatest(1, coalesce(e.since_updated / nullif(sum(i.updated), 0), 1))::float8 AS times
+        SELECT greatest(1, coalesce((e.since).updated / nullif(sum(i.updated), 0), 1))::float8 AS times
           FROM ff_internal.counter_interval i
          WHERE i.rel_id = e.rel_id AND i.ended_at > (SELECT min(s.began_at) FROM seen s)
     ), upserts AS (
-        SELECT least(1, greatest(0, e.since_updated / l.times
+        SELECT least(1, greatest(0, (e.since).updated / l.times
                                     - coalesce(sum(s.rows) FILTER (WHERE s.how <> 'on_conflict'), 0))
                         / nullif(sum(s.rows) FILTER (WHERE s.how = 'on_conflict'), 0)) AS updated
           FROM seen s, later l WHERE s.command = 'UPDATE' GROUP BY l.times
@@ -214,13 +214,14 @@ LANGUAGE sql STABLE
 AS $$
     SELECT i
       FROM (SELECT n.*,
-                   e.since_change_s AS observed_s,
-                   greatest(0, r.updated - coalesce(e.since_updated, 0)) AS earlier_updated,
+                   (e.since).*, e.since_change_s AS observed_s,
+                   greatest(0, r.updated - coalesce((e.since).updated, 0)) AS earlier_updated,
                    t.command AS statement_command, t.calls AS statement_calls, t.rows AS statement_rows,
                    t.sets_indexed AS statement_sets_indexed, t.wal_records AS statement_wal_records,
                    t.wal_bytes AS statement_wal_bytes,
-                   coalesce(e.indexed_share, ff_internal.indexed_share(e.relation, e.began_at, e.updated,
-                                coalesce(e.seen_same_page, 0) = 0 AND e.recent_hot_updated >= 0.5 * e.recent_updated))
+                   coalesce(e.indexed_share, ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated,
+                                coalesce(e.seen_same_page, 0) = 0
+                                AND (e.recent).hot_updated >= 0.5 * (e.recent).updated))
                        AS indexed_share,
                    e.blocks, e.live_rows, e.rows_per_page, s.rows_per_page_max, s.updated_pct,
                    e.seen_hot, e.seen_same_page, e.seen_newpage AS seen_moved, h.*,
@@ -233,8 +234,6 @@ AS $$
                    CASE WHEN v.enabled AND ff_internal.server_setting('autovacuum') = 'on'
                         THEN extract(epoch FROM ff_internal.server_setting('autovacuum_naptime')::interval)
                         ELSE -1 END AS vacuum_nap_s,
-                   coalesce(e.since_index_scans, 0) AS index_scans, coalesce(e.since_seq_scans, 0) AS seq_scans,
-                   coalesce(e.since_blocks_fetched, 0) AS blocks_fetched,
                    extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) AS checkpoint_s,
                    -- a random disk read takes at least 50 (chosen); less means read-ahead or the system's cache
                    (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0) AS read_us

@@ -1,29 +1,12 @@
 -- Input and output of the model, and the results that collections store.
 
-CREATE TYPE ff_internal.model_input AS (
-    -- intervals since the last change of fillfactor or indexes, newest first, the oldest ones as one
-    interval_seconds float8[], interval_inserted float8[], interval_updated float8[], interval_hot float8[],
-    interval_newpage float8[], interval_deleted float8[], interval_vacuums float8[],
-    observed_s float8, earlier_updated float8, window_xids float8,
-    -- statements that write the table, most rows first
-    statement_command float8[], statement_calls float8[], statement_rows float8[], statement_sets_indexed float8[],
-    statement_wal_records float8[], statement_wal_bytes float8[], indexed_share float8,
-    -- its pages
-    blocks float8, live_rows float8, rows_per_page float8, rows_per_page_max float8, updated_pct float8,
-    seen_hot float8, seen_same_page float8, seen_moved float8, recent_share float8, recent_dead float8,
-    held_from float8, held_until float8, inserted_length float8[], updated_length float8[], group_old_page float8[],
-    group_new_page float8[],
-    update_distance float8[], update_age float8[],
-    -- the table, the previous fit, and the surroundings
-    fillfactor float8, filled_at float8, updated_since float8, before_updated float8, before_hot float8,
-    standing float8, followed float8, prior_updated float8, prior_cost float8[], indexes float8, index_bytes float8,
-    ram_bytes float8, vacuum_scale float8,
-    vacuum_threshold float8, vacuum_most float8, vacuum_nap_s float8, sessions float8, index_scans float8,
-    seq_scans float8, blocks_fetched float8, checkpoint_s float8, read_us float8
-);
+CREATE FUNCTION ff_internal.model_fields() RETURNS text LANGUAGE c AS 'MODULE_PATHNAME', 'ff_model_fields';
+CALL ff_internal.define(format($$
+CREATE TYPE ff_internal.model_input AS (%s);
+$$, ff_internal.model_fields()));
+DROP FUNCTION ff_internal.model_fields();
 COMMENT ON TYPE ff_internal.model_input IS
-'Input of the model for a table, to read a stored one; src/model/fields.h and evidence.h describe each field. NULL: '
-'unknown.';
+'Input of the model for a table, to read a stored one; src/model/fields.h has and describes the fields. NULL: unknown.';
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.step AS (

@@ -58,8 +58,8 @@ RETURN (
              FROM (VALUES (1, 'change', 'to change'), (2, 'cure', 'need another cure'), (3, 'wait', 'need more time'),
                           (4, 'fine', 'are fine'), (5, 'skipped', 'not examined')) k(place, kind, words)
             CROSS JOIN LATERAL (
-                  SELECT count(*) AS tables, sum((t.evidence).updated) AS updated,
-                         sum((t.evidence).hot_updated)::float8 AS hot
+                  SELECT count(*) AS tables, sum(((t.evidence).counted).updated) AS updated,
+                         sum(((t.evidence).counted).hot_updated)::float8 AS hot
                     FROM unnest(tables) t WHERE t.kind = k.kind) n) k);
 
 -- The statements to copy; those of provisional advice are commented out.

@@ -5,63 +5,14 @@ CREATE FUNCTION ff_internal.sample(relation regclass) RETURNS ff_internal.page_s
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
--- Pooling runs once per table, in separate transactions: PL/pgSQL and C, because SQL functions would be planned each
--- time.
-
--- Adds two histograms, bin by bin, the second times keep; tiny values count as 0, because underflow raises an error.
-CREATE FUNCTION ff_internal.pool_bins(a double precision[], b double precision[], keep double precision)
-RETURNS double precision[]
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-AS $$
-BEGIN
-    RETURN (SELECT array_agg(w.weight ORDER BY u.bin)
-              FROM unnest(a, b) WITH ORDINALITY u(a, b, bin)
-             CROSS JOIN LATERAL (SELECT coalesce(u.a, 0) + CASE WHEN u.b > 1e-9 THEN greatest(keep, 1e-20) * u.b
-                                                                ELSE 0 END) w(weight)
-            HAVING max(w.weight) > 0);
-END
-$$;
-
--- Adds two histograms of lengths (pairs of length and rows), the second times keep, merged to as few pairs as a sample
--- has. Returns the text of a real[].
-CREATE FUNCTION ff_internal.pool_lengths(a real[], b real[], keep double precision) RETURNS text
-AS 'MODULE_PATHNAME', 'ff_pool_lengths'
-LANGUAGE C IMMUTABLE PARALLEL SAFE;
-
 -- Pools a sample with an earlier one of the same table: adds pooled columns, the earlier ones times keep; kept columns
 -- without a new value stay. same_state: fillfactor and indexes did not change in between; if they did, superseded
--- versions are not pooled. Returns the sample alone if keep or same_state is NULL.
+-- versions are not pooled. Returns the sample alone if an argument is NULL. src/sample/heap.c has each column's rule.
 CREATE FUNCTION ff_internal.pool_samples(
     sample ff_internal.page_sample, earlier ff_internal.page_sample, keep double precision, same_state boolean)
 RETURNS ff_internal.page_sample
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-AS $$
-DECLARE
-    s ff_internal.page_sample := sample;
-    e ff_internal.page_sample := earlier;
-    superseded double precision[];
-BEGIN
-    IF keep IS NULL OR same_state IS NULL THEN
-        RETURN s;
-    END IF;
-    s.inserted_width := coalesce(s.inserted_width, e.inserted_width);
-    s.updated_width := coalesce(s.updated_width, e.updated_width);
-    s.update_group_rows := coalesce(s.update_group_rows, e.update_group_rows);
-    IF same_state THEN
-        superseded := ff_internal.pool_bins(ARRAY[s.superseded_hot, s.superseded_same_page, s.superseded_newpage],
-            ARRAY[e.superseded_hot, e.superseded_same_page, e.superseded_newpage], keep);
-        s.superseded_hot := coalesce(superseded[1], 0);
-        s.superseded_same_page := coalesce(superseded[2], 0);
-        s.superseded_newpage := coalesce(superseded[3], 0);
-    END IF;
-    s.inserted_lengths := ff_internal.pool_lengths(s.inserted_lengths, e.inserted_lengths, keep);
-    s.updated_lengths := ff_internal.pool_lengths(s.updated_lengths, e.updated_lengths, keep);
-    s.group_old_page := ff_internal.pool_bins(s.group_old_page, e.group_old_page, keep);
-    s.group_new_page := ff_internal.pool_bins(s.group_new_page, e.group_new_page, keep);
-    s.update_distances := ff_internal.pool_bins(s.update_distances, e.update_distances, keep);
-    RETURN s;
-END
-$$;
+AS 'MODULE_PATHNAME', 'ff_pool_samples'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 CREATE FUNCTION @extschema@.ff_sample(
     relation regclass, OUT relation regclass, OUT blocks bigint, OUT blocks_read integer,

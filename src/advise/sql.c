@@ -12,7 +12,6 @@
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/typcache.h"
 
 #include "advise/decision.h"
 #include "base/module.h"
@@ -124,14 +123,9 @@ read_numbers(Datum value, Form_pg_attribute a, double *to)
 }
 
 static void
-read_facts(HeapTupleHeader row, TupleDesc desc, const Columns *c, DnFacts *f)
+read_facts(const Datum *value, const bool *null, TupleDesc desc, const Columns *c, DnFacts *f)
 {
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
-	Datum	   *value = palloc(sizeof(Datum) * desc->natts);
-	bool	   *null = palloc(sizeof(bool) * desc->natts);
-
 	ff_facts_clear(f);
-	heap_deform_tuple(&tuple, desc, value, null);
 	for (int i = 0; i < lengthof(fact_field); i++)
 	{
 		int			k = c->fact[i];
@@ -148,8 +142,6 @@ read_facts(HeapTupleHeader row, TupleDesc desc, const Columns *c, DnFacts *f)
 	f->min_gain = ff_min_gain / 100;
 	f->min_confidence = ff_min_confidence;
 	f->min_worth = ff_min_worth / 100;
-	pfree(value);
-	pfree(null);
 }
 
 static Datum
@@ -195,14 +187,14 @@ decision_row(const DnDecision *d, const Columns *c)
 Datum
 ff_decision_of(PG_FUNCTION_ARGS)
 {
-	HeapTupleHeader row = PG_GETARG_HEAPTUPLEHEADER(0);
-	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row),
-											  HeapTupleHeaderGetTypMod(row));
+	Datum	   *value;
+	bool	   *null;
+	TupleDesc	desc = ff_read_row(fcinfo, 0, &value, &null);
 	Columns    *c = columns_of(fcinfo, desc);
 	DnFacts		f;
 	DnDecision	d;
 
-	read_facts(row, desc, c, &f);
+	read_facts(value, null, desc, c, &f);
 	ReleaseTupleDesc(desc);
 	ff_decision(&f, &d);
 	PG_RETURN_DATUM(decision_row(&d, c));

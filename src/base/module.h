@@ -6,6 +6,7 @@
 #ifndef FF_MODULE_H
 #define FF_MODULE_H
 
+#include "access/tupdesc.h"
 #include "catalog/pg_attribute.h"
 
 #include "base/compat.h"
@@ -33,6 +34,7 @@ extern double ff_page_read_cost;	/* microseconds, 0: measured or assumed */
 extern void ff_require(const char *role);
 extern void ff_show_shards(void);
 extern double ff_number(Datum value, Form_pg_attribute column);
+extern TupleDesc ff_read_row(FunctionCallInfo fcinfo, int arg, Datum **values, bool **nulls);
 extern Datum ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 extern void ff_nap(double milliseconds);
 

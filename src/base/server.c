@@ -25,6 +25,7 @@
 #include "utils/guc.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 
 #include "base/module.h"
 
@@ -44,6 +45,24 @@ ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
+}
+
+/*
+ * The columns of a row that an argument is.  The caller calls ReleaseTupleDesc() with the
+ * result.
+ */
+TupleDesc
+ff_read_row(FunctionCallInfo fcinfo, int arg, Datum **values, bool **nulls)
+{
+	HeapTupleHeader row = PG_GETARG_HEAPTUPLEHEADER(arg);
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
+	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row),
+											  HeapTupleHeaderGetTypMod(row));
+
+	*values = palloc(sizeof(Datum) * desc->natts);
+	*nulls = palloc(sizeof(bool) * desc->natts);
+	heap_deform_tuple(&tuple, desc, *values, *nulls);
+	return desc;
 }
 
 /*

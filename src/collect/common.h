@@ -5,7 +5,17 @@
 #ifndef FF_COLLECT_COMMON_H
 #define FF_COLLECT_COMMON_H
 
+#include "access/tupdesc.h"
+#include "fmgr.h"
 #include "nodes/pg_list.h"
+
+/* Most columns of type counters: a window has that many numbers for each of its spans. */
+#define FF_MAX_COUNTERS	12
+
+/* counters.c */
+extern TupleDesc ff_counters_desc(FunctionCallInfo fcinfo);
+extern Datum ff_counters_datum(TupleDesc desc, const int64 *count);
+extern void ff_read_counters(FunctionCallInfo fcinfo, int arg, TupleDesc counters, int64 *count);
 
 /* relation.c */
 extern List *ff_list_indexes(Oid relid, bool only_valid);

@@ -9,11 +9,13 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_type_d.h"
 #include "common/int.h"
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
@@ -23,10 +25,6 @@
 PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_counted_since);
 PG_FUNCTION_INFO_V1(ff_counters_plus);
-
-/* Most columns of the type, and of a row that has them. */
-#define MAX_COUNTERS	32
-#define MAX_COLUMNS		100
 
 /* These may fall without a reset: the first when an index is dropped. */
 static bool
@@ -44,19 +42,23 @@ statistics_of(Oid relid)
 	return entry != NULL ? *entry : (PgStat_StatTabEntry) {0};
 }
 
-/* Type counters: the function's result, or a column of it. */
-static TupleDesc
-counters_desc(FunctionCallInfo fcinfo, int column)
+/* Type counters; looked up once for each call of a function in a query. */
+TupleDesc
+ff_counters_desc(FunctionCallInfo fcinfo)
 {
-	TupleDesc	row;
+	Oid			relid;
+	TupleDesc	desc;
+	MemoryContext old;
 
-	if (get_call_result_type(fcinfo, NULL, &row) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	if (column >= 0)
-		row = lookup_rowtype_tupdesc_copy(TupleDescAttr(row, column)->atttypid, -1);
-	if (row->natts > MAX_COUNTERS)
+	if (fcinfo->flinfo->fn_extra != NULL)
+		return fcinfo->flinfo->fn_extra;
+	relid = get_relname_relid("counters", get_namespace_oid("ff_internal", false));
+	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	desc = lookup_rowtype_tupdesc_copy(get_rel_type_id(relid), -1);
+	MemoryContextSwitchTo(old);
+	if (desc->natts > FF_MAX_COUNTERS)
 		elog(ERROR, "too many counters");
-	return BlessTupleDesc(row);
+	return fcinfo->flinfo->fn_extra = desc;
 }
 
 /* What the server counts for a table and its indexes under this name; negative: unknown. */
@@ -87,11 +89,11 @@ count_of(const PgStat_StatTabEntry *entry, int64 index_scans, const char *name)
 }
 
 /* A value of type counters; negative numbers are unknown. */
-static Datum
-counters_datum(TupleDesc desc, const int64 *count)
+Datum
+ff_counters_datum(TupleDesc desc, const int64 *count)
 {
-	Datum		values[MAX_COUNTERS];
-	bool		nulls[MAX_COUNTERS];
+	Datum		values[FF_MAX_COUNTERS];
+	bool		nulls[FF_MAX_COUNTERS];
 
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -105,25 +107,17 @@ counters_datum(TupleDesc desc, const int64 *count)
  * The counters in an argument, a row of a type that has columns of their names in the same
  * order: 0 without a row, -1 if NULL.
  */
-static void
-read_counters(FunctionCallInfo fcinfo, int arg, TupleDesc counters, int64 *count)
+void
+ff_read_counters(FunctionCallInfo fcinfo, int arg, TupleDesc counters, int64 *count)
 {
-	HeapTupleHeader row;
-	HeapTupleData tuple = {0};
 	TupleDesc	desc;
-	Datum		values[MAX_COLUMNS];
-	bool		nulls[MAX_COLUMNS];
+	Datum	   *values;
+	bool	   *nulls;
 
-	memset(count, 0, sizeof(int64) * MAX_COUNTERS);
+	memset(count, 0, sizeof(int64) * FF_MAX_COUNTERS);
 	if (PG_ARGISNULL(arg))
 		return;
-	row = PG_GETARG_HEAPTUPLEHEADER(arg);
-	tuple.t_len = HeapTupleHeaderGetDatumLength(row);
-	tuple.t_data = row;
-	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
-	if (desc->natts > MAX_COLUMNS)
-		elog(ERROR, "too many columns");
-	heap_deform_tuple(&tuple, desc, values, nulls);
+	desc = ff_read_row(fcinfo, arg, &values, &nulls);
 	for (int i = 0, k = 0; i < counters->natts; i++, k++)
 	{
 		while (k < desc->natts && strcmp(NameStr(TupleDescAttr(desc, k)->attname),
@@ -150,8 +144,8 @@ ff_counters(PG_FUNCTION_ARGS)
 	List	   *indexes = ff_list_indexes(PG_GETARG_OID(0), true);
 	PgStat_StatTabEntry entry = statistics_of(PG_GETARG_OID(0));
 	Datum	   *oids = palloc(sizeof(Datum) * (list_length(indexes) + 1));
-	TupleDesc	desc = counters_desc(fcinfo, 2);
-	int64		count[MAX_COUNTERS];
+	TupleDesc	desc = ff_counters_desc(fcinfo);
+	int64		count[FF_MAX_COUNTERS];
 	int64		index_scans = 0;
 	TimestampTz reset_at = ff_stat_reset_at(&entry);
 	Datum		values[4];
@@ -168,7 +162,7 @@ ff_counters(PG_FUNCTION_ARGS)
 	values[0] = PointerGetDatum(construct_array(oids, list_length(indexes), OIDOID, sizeof(Oid),
 												true, TYPALIGN_INT));
 	values[1] = Int64GetDatum(entry.analyze_count + ff_stat_autoanalyze_count(&entry));
-	values[2] = counters_datum(desc, count);
+	values[2] = ff_counters_datum(desc, count);
 	values[3] = TimestampTzGetDatum(reset_at);
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
@@ -183,30 +177,30 @@ ff_counters(PG_FUNCTION_ARGS)
 Datum
 ff_counted_since(PG_FUNCTION_ARGS)
 {
-	TupleDesc	desc = counters_desc(fcinfo, 0);
-	int64		now[MAX_COUNTERS];
-	int64		was[MAX_COUNTERS];
+	TupleDesc	desc = ff_counters_desc(fcinfo);
+	int64		now[FF_MAX_COUNTERS];
+	int64		was[FF_MAX_COUNTERS];
 	bool		fell = false;
 	Datum		values[2];
 	bool		nulls[2] = {0};
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	read_counters(fcinfo, 0, desc, now);
-	read_counters(fcinfo, 1, desc, was);
+	ff_read_counters(fcinfo, 0, desc, now);
+	ff_read_counters(fcinfo, 1, desc, was);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		fell = fell || (now[i] >= 0 && now[i] < was[i] &&
 						!may_fall(NameStr(TupleDescAttr(desc, i)->attname)));
 		now[i] = now[i] < 0 || was[i] < 0 ? -1 : Max(0, now[i] - was[i]);
 	}
-	values[0] = counters_datum(desc, now);
+	values[0] = ff_counters_datum(desc, now);
 	values[1] = BoolGetDatum(fell);
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 
 /*
- * ff_counters_plus(total counters, row counter_interval)
+ * ff_counters_plus(total counters, counted record)
  *
  * The step of the aggregate total(): adds a row's counters to the total, which begins
  * with NULL.
@@ -214,12 +208,18 @@ ff_counted_since(PG_FUNCTION_ARGS)
 Datum
 ff_counters_plus(PG_FUNCTION_ARGS)
 {
-	TupleDesc	desc = counters_desc(fcinfo, -1);
-	int64		total[MAX_COUNTERS];
-	int64		more[MAX_COUNTERS];
+	TupleDesc	desc = ff_counters_desc(fcinfo);
+	int64		total[FF_MAX_COUNTERS];
+	int64		more[FF_MAX_COUNTERS];
 
-	read_counters(fcinfo, 0, desc, total);
-	read_counters(fcinfo, 1, desc, more);
+	if (PG_ARGISNULL(1))
+	{
+		if (PG_ARGISNULL(0))
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	}
+	ff_read_counters(fcinfo, 0, desc, total);
+	ff_read_counters(fcinfo, 1, desc, more);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		if (total[i] < 0 || more[i] < 0)
@@ -227,5 +227,5 @@ ff_counters_plus(PG_FUNCTION_ARGS)
 		else if (pg_add_s64_overflow(total[i], more[i], &total[i]))
 			total[i] = PG_INT64_MAX;
 	}
-	PG_RETURN_DATUM(counters_datum(desc, total));
+	PG_RETURN_DATUM(ff_counters_datum(desc, total));
 }

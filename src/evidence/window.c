@@ -10,15 +10,13 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_type_d.h"
-#include "funcapi.h"
-#include "utils/array.h"
+#include "executor/spi.h"
 #include "utils/timestamp.h"
 
 #include "base/module.h"
 #include "base/numbers.h"
+#include "collect/common.h"
 
 PG_FUNCTION_INFO_V1(ff_window_add);
 PG_FUNCTION_INFO_V1(ff_window_sum);
@@ -41,17 +39,8 @@ enum
 	FRESH_ARG = 1,				/* after the last change of fillfactor or indexes */
 	BEGAN_ARG,
 	ENDED_ARG,
-	COUNTS_ARG
+	COUNTED_ARG
 };
-
-/* Columns in type table_window of what is counted, in the order of window_of()'s array. */
-static const char *const count_name[] = {
-	"inserted", "updated", "hot_updated", "newpage_updated", "seq_scans", "index_scans",
-	"blocks_fetched"
-};
-
-#define UPDATED			1
-#define COUNTS			lengthof(count_name)
 
 /* One interval, hour or day. */
 typedef struct Span
@@ -60,11 +49,13 @@ typedef struct Span
 	bool		fresh;
 	TimestampTz began_at;
 	TimestampTz ended_at;
-	double		count[COUNTS];	/* NAN: unknown */
+	double		count[FF_MAX_COUNTERS]; /* as in type counters; NAN: unknown */
 } Span;
 
 typedef struct Window
 {
+	int			counters;		/* columns of type counters */
+	int			updated;		/* which of these it is */
 	TimestampTz whole_hours;	/* intervals that ended before this count as hours */
 	TimestampTz whole_days;		/* and before this, as days */
 	Span	   *span;
@@ -77,7 +68,7 @@ typedef struct Sums
 {
 	TimestampTz began_at;
 	int64		spans;
-	double		count[COUNTS];
+	double		count[FF_MAX_COUNTERS];
 	TimestampTz hour;			/* of the span added last */
 	double		updated_in_hour;	/* updates of that hour */
 	double		squares;		/* sum of squares of the updates of other hours */
@@ -93,11 +84,13 @@ floor_to(TimestampTz at, int64 length)
 }
 
 static Window *
-begin_window(MemoryContext context)
+begin_window(MemoryContext context, TupleDesc counters)
 {
 	Window	   *w = MemoryContextAllocZero(context, sizeof(Window));
 	TimestampTz now = GetCurrentTransactionStartTimestamp();
 
+	w->counters = counters->natts;
+	w->updated = SPI_fnumber(counters, "updated") - 1;
 	w->whole_hours = floor_to(now - HOURS_APART * USECS_PER_HOUR, USECS_PER_HOUR);
 	w->whole_days = floor_to(now - DAYS_APART * USECS_PER_DAY, USECS_PER_DAY);
 	w->room = FIRST_SPANS;
@@ -132,7 +125,7 @@ find_span(Window *w, bool fresh, TimestampTz began_at, TimestampTz ended_at)
 }
 
 /*
- * window_add(state, fresh, began_at, ended_at, counts)
+ * window_add(state, fresh, began_at, ended_at, counted)
  *
  * The aggregate's step: one interval.
  */
@@ -142,33 +135,30 @@ ff_window_add(PG_FUNCTION_ARGS)
 	MemoryContext context;
 	Window	   *w;
 	Span	   *s;
-	Datum	   *counts;
-	bool	   *unknown;
-	int			n;
+	TupleDesc	counters = ff_counters_desc(fcinfo);
+	int64		count[FF_MAX_COUNTERS];
 
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "window_add called outside an aggregate");
-	w = PG_ARGISNULL(0) ? begin_window(context) : (Window *) PG_GETARG_POINTER(0);
-	for (int i = FRESH_ARG; i <= COUNTS_ARG; i++)
+	w = PG_ARGISNULL(0) ? begin_window(context, counters) : (Window *) PG_GETARG_POINTER(0);
+	for (int i = FRESH_ARG; i <= COUNTED_ARG; i++)
 		if (PG_ARGISNULL(i))
 			PG_RETURN_POINTER(w);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(COUNTS_ARG), INT8OID, sizeof(int64), FLOAT8PASSBYVAL,
-					  TYPALIGN_DOUBLE, &counts, &unknown, &n);
-	if (n != COUNTS || unknown[UPDATED])
+	ff_read_counters(fcinfo, COUNTED_ARG, counters, count);
+	if (count[w->updated] < 0)
 		PG_RETURN_POINTER(w);
-
 	s = find_span(w, PG_GETARG_BOOL(FRESH_ARG), PG_GETARG_TIMESTAMPTZ(BEGAN_ARG),
 				  PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
 	s->began_at = Min(s->began_at, PG_GETARG_TIMESTAMPTZ(BEGAN_ARG));
 	s->ended_at = Max(s->ended_at, PG_GETARG_TIMESTAMPTZ(ENDED_ARG));
-	for (int i = 0; i < COUNTS; i++)
-		s->count[i] += unknown[i] ? NAN : (double) DatumGetInt64(counts[i]);
+	for (int i = 0; i < w->counters; i++)
+		s->count[i] += count[i] < 0 ? NAN : (double) count[i];
 	PG_RETURN_POINTER(w);
 }
 
 /* Adds a span; to be called with the newest first. */
 static void
-add_span(Sums *to, const Span *s)
+add_span(const Window *w, Sums *to, const Span *s)
 {
 	TimestampTz hour = floor_to(s->ended_at, USECS_PER_HOUR);
 
@@ -178,41 +168,22 @@ add_span(Sums *to, const Span *s)
 		to->updated_in_hour = 0;
 		to->hour = hour;
 	}
-	to->updated_in_hour += s->count[UPDATED];
+	to->updated_in_hour += s->count[w->updated];
 	to->began_at = to->spans > 0 ? Min(to->began_at, s->began_at) : s->began_at;
-	for (int i = 0; i < COUNTS; i++)
+	for (int i = 0; i < w->counters; i++)
 		to->count[i] += s->count[i];
 	to->spans++;
 }
 
-/* One column of table_window from its sums; null without spans, and for an unknown count. */
+/* Sums as a value of type counters. */
 static Datum
-sum_datum(const Sums *sums, const char *name, bool *null)
+sums_datum(TupleDesc counters, const Sums *sums)
 {
-	double		updated = sums->count[UPDATED];
+	int64		count[FF_MAX_COUNTERS];
 
-	*null = false;
-	if (strcmp(name, "began_at") == 0)
-	{
-		*null = sums->spans == 0;
-		return TimestampTzGetDatum(sums->began_at);
-	}
-	if (strcmp(name, "intervals") == 0)
-		return Int64GetDatum(sums->spans);
-	if (strcmp(name, "cycles") == 0)
-	{
-		*null = updated == 0;
-		return Float8GetDatum(updated * updated /
-							  fmax(1, sums->squares + sums->updated_in_hour * sums->updated_in_hour));
-	}
-	for (int i = 0; i < COUNTS; i++)
-		if (strcmp(name, count_name[i]) == 0)
-		{
-			*null = isnan(sums->count[i]);
-			return Int64GetDatum((int64) bound(sums->count[i], 0, 4e18));
-		}
-	elog(ERROR, "type table_window has a column \"%s\"", name);
-	return (Datum) 0;
+	for (int i = 0; i < counters->natts; i++)
+		count[i] = isnan(sums->count[i]) ? -1 : (int64) bound(sums->count[i], 0, 4e18);
+	return ff_counters_datum(counters, count);
 }
 
 /* Sorts the newest first. */
@@ -234,9 +205,10 @@ find_event(const Window *w, double fresh)
 {
 	for (int i = 0; i < w->nspans; i++)
 	{
-		double		others = fresh - w->span[i].count[UPDATED];
+		double		updated = w->span[i].count[w->updated];
+		double		others = fresh - updated;
 
-		if (w->span[i].fresh && w->span[i].count[UPDATED] > others && others >= ff_min_updates)
+		if (w->span[i].fresh && updated > others && others >= ff_min_updates)
 			return &w->span[i];
 	}
 	return NULL;
@@ -246,51 +218,45 @@ find_event(const Window *w, double fresh)
  * window_sum(state)
  *
  * The aggregate's result, of type table_window: sums over the whole window, over the
- * fresh spans ("since_"), and over the recent ones of these: the newest, until they have a
+ * fresh spans ("since"), and over the recent ones of these: the newest, until they have a
  * third of the fresh updates (all if there are none).  One event is not a habit: the span of
  * find_event() does not count there.
  */
 Datum
 ff_window_sum(PG_FUNCTION_ARGS)
 {
-	enum {WHOLE, FRESH, RECENT, SUMS};
-	static const char *const prefix[SUMS] = {"", "since_", "recent_"};
-	Sums		sums[SUMS] = {0};
+	Sums		whole = {0};
+	Sums		since = {0};
+	Sums		recent = {0};
+	TupleDesc	counters = ff_counters_desc(fcinfo);
 	Window	   *w;
 	const Span *event;
+	double		updated;
 	double		habit;
-	TupleDesc	desc;
-	Datum	   *values;
-	bool	   *nulls;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	w = (Window *) PG_GETARG_POINTER(0);
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be table_window");
 	qsort(w->span, w->nspans, sizeof(Span), compare_spans);
 	for (int i = 0; i < w->nspans; i++)
 	{
-		add_span(&sums[WHOLE], &w->span[i]);
+		add_span(w, &whole, &w->span[i]);
 		if (w->span[i].fresh)
-			add_span(&sums[FRESH], &w->span[i]);
+			add_span(w, &since, &w->span[i]);
 	}
-	event = find_event(w, sums[FRESH].count[UPDATED]);
-	habit = sums[FRESH].count[UPDATED] - (event ? event->count[UPDATED] : 0);
+	event = find_event(w, since.count[w->updated]);
+	habit = since.count[w->updated] - (event ? event->count[w->updated] : 0);
 	for (int i = 0; i < w->nspans; i++)
 		if (w->span[i].fresh && &w->span[i] != event &&
-			(habit == 0 || RECENT_PART * sums[RECENT].count[UPDATED] < habit))
-			add_span(&sums[RECENT], &w->span[i]);
-	values = palloc(sizeof(Datum) * desc->natts);
-	nulls = palloc(sizeof(bool) * desc->natts);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		const char *name = NameStr(TupleDescAttr(desc, i)->attname);
-		int			k = SUMS - 1;
-
-		while (strncmp(name, prefix[k], strlen(prefix[k])) != 0)
-			k--;
-		values[i] = sum_datum(&sums[k], name + strlen(prefix[k]), &nulls[i]);
-	}
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+			(habit == 0 || RECENT_PART * recent.count[w->updated] < habit))
+			add_span(w, &recent, &w->span[i]);
+	updated = whole.count[w->updated];
+	PG_RETURN_DATUM(ff_row(fcinfo, (Datum[]) {
+		TimestampTzGetDatum(whole.began_at), Int64GetDatum(whole.spans), sums_datum(counters, &whole),
+		Float8GetDatum(updated * updated /
+					   fmax(1, whole.squares + whole.updated_in_hour * whole.updated_in_hour)),
+		TimestampTzGetDatum(since.began_at), sums_datum(counters, &since), sums_datum(counters, &recent)
+	}, (bool[]) {
+		whole.spans == 0, false, false, updated == 0, since.spans == 0, false, false
+	}));
 }

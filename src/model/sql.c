@@ -10,14 +10,12 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/typcache.h"
 
 #include "model/choice.h"
 #include "base/compat.h"
@@ -32,6 +30,7 @@
 #define MOST_BYTES	1e16
 
 PG_FUNCTION_INFO_V1(ff_split_updates);
+PG_FUNCTION_INFO_V1(ff_model_fields);
 PG_FUNCTION_INFO_V1(ff_model);
 PG_FUNCTION_INFO_V1(ff_model_version);
 PG_FUNCTION_INFO_V1(ff_index_entry_price);
@@ -91,15 +90,12 @@ read_array(Datum value, char *to, size_t step, int n)
  * Errors: 42703 a column is missing, 42804 one is of another type.
  */
 static void
-read_evidence(HeapTupleHeader row, Evidence *e)
+read_evidence(FunctionCallInfo fcinfo, Evidence *e)
 {
-	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row),
-											  HeapTupleHeaderGetTypMod(row));
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
-	Datum	   *values = palloc(sizeof(Datum) * desc->natts);
-	bool	   *nulls = palloc(sizeof(bool) * desc->natts);
+	Datum	   *values;
+	bool	   *nulls;
+	TupleDesc	desc = ff_read_row(fcinfo, 0, &values, &nulls);
 
-	heap_deform_tuple(&tuple, desc, values, nulls);
 	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
 	{
 		int			i = SPI_fnumber(desc, f->name) - 1;
@@ -121,6 +117,18 @@ read_evidence(HeapTupleHeader row, Evidence *e)
 			ff_evidence_count(e, f, read_array(values[i], to, f->step, f->n));
 	}
 	ReleaseTupleDesc(desc);
+}
+
+/* ff_model_fields() returns text: the columns of type model_input, which is made of it */
+Datum
+ff_model_fields(PG_FUNCTION_ARGS)
+{
+	StringInfoData t;
+
+	initStringInfo(&t);
+	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
+		appendStringInfo(&t, "%s%s float8%s", t.len > 0 ? ", " : "", f->name, f->n > 0 ? "[]" : "");
+	PG_RETURN_TEXT_P(cstring_to_text(t.data));
 }
 
 /* Fields that come from the settings. */
@@ -351,7 +359,7 @@ ff_model(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	m = palloc0(sizeof(Model));
 	ff_evidence_clear(&m->e);
-	read_evidence(PG_GETARG_HEAPTUPLEHEADER(0), &m->e);
+	read_evidence(fcinfo, &m->e);
 	read_settings(&m->e);
 	ff_twin_check = check_for_interrupts;
 	ff_choose(&m->work, &m->e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->choice);

@@ -13,12 +13,14 @@
 
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
+#include "funcapi.h"
 
 #include "base/bins.h"
 #include "base/module.h"
 #include "sample/sample.h"
 
 PG_FUNCTION_INFO_V1(ff_sample);
+PG_FUNCTION_INFO_V1(ff_pool_samples);
 
 /* The columns of page_sample and of ff_sample(); no other code names them. */
 static const FfColumn columns[] = {
@@ -43,21 +45,21 @@ static const FfColumn columns[] = {
 	{"recently_dead_rows", FF_TOTAL, FF_HEAP_RECENT_ROWS},
 	{"updated_hot_rows", FF_TOTAL, FF_HEAP_UPDATED_HOT},
 	{"updated_nonhot_rows", FF_TOTAL, FF_HEAP_UPDATED_NONHOT},
-	{"superseded_hot", FF_TOTAL, FF_HEAP_SUPERSEDED_HOT},
-	{"superseded_same_page", FF_TOTAL, FF_HEAP_SUPERSEDED_SAME},
-	{"superseded_newpage", FF_TOTAL, FF_HEAP_SUPERSEDED_NEWPAGE},
+	{"superseded_hot", FF_TOTAL, FF_HEAP_SUPERSEDED_HOT, .pool = FF_ADDED_IF_SAME},
+	{"superseded_same_page", FF_TOTAL, FF_HEAP_SUPERSEDED_SAME, .pool = FF_ADDED_IF_SAME},
+	{"superseded_newpage", FF_TOTAL, FF_HEAP_SUPERSEDED_NEWPAGE, .pool = FF_ADDED_IF_SAME},
 	{"rows_per_page", FF_RATIO, FF_HEAP_LIVE_ROWS, FF_HEAP_INHABITED},
 	{"rows_per_page_max", FF_MOST_ROWS},
-	{"inserted_width", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS},
-	{"updated_width", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS},
+	{"inserted_width", FF_RATIO, FF_HEAP_INSERTED_BYTES, FF_HEAP_INSERTED_ROWS, .pool = FF_KEPT},
+	{"updated_width", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, .pool = FF_KEPT},
 	{"updated_pct", FF_PERCENT, FF_HEAP_UPDATED_ROWS, FF_HEAP_LIVE_ROWS},
-	{"update_group_rows", FF_MEDIAN, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS},
+	{"update_group_rows", FF_MEDIAN, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS, .pool = FF_KEPT},
 	{"fill_histogram", FF_FILL},
-	{"inserted_lengths", FF_LENGTHS, FF_INSERTED_LENGTHS},
-	{"updated_lengths", FF_LENGTHS, FF_UPDATED_LENGTHS},
-	{"group_old_page", FF_GROUPS, FF_OLD_PAGE_GROUPS},
-	{"group_new_page", FF_GROUPS, FF_NEW_PAGE_GROUPS},
-	{"update_distances", FF_POWERS, FF_UPDATE_DISTANCES},
+	{"inserted_lengths", FF_LENGTHS, FF_INSERTED_LENGTHS, .pool = FF_ADDED},
+	{"updated_lengths", FF_LENGTHS, FF_UPDATED_LENGTHS, .pool = FF_ADDED},
+	{"group_old_page", FF_GROUPS, FF_OLD_PAGE_GROUPS, .pool = FF_ADDED},
+	{"group_new_page", FF_GROUPS, FF_NEW_PAGE_GROUPS, .pool = FF_ADDED},
+	{"update_distances", FF_POWERS, FF_UPDATE_DISTANCES, .pool = FF_ADDED},
 	{"update_ages", FF_POWERS, FF_UPDATE_AGES}
 };
 
@@ -135,4 +137,44 @@ ff_sample(PG_FUNCTION_ARGS)
 	ff_visibility_begin(sample->rel, &sample->xacts);
 	ff_read_sample(sample, FF_HEAP_METRICS, exact_metrics, lengthof(exact_metrics), count_page);
 	PG_RETURN_DATUM(ff_sample_row(fcinfo, sample, columns, lengthof(columns)));
+}
+
+/*
+ * pool_samples(sample page_sample, earlier page_sample, keep float8, same_state boolean)
+ *
+ * Pools a sample with an earlier one of the same table, of whose rows keep (0 to 1) still
+ * counts.  Returns the sample alone if an argument is NULL.
+ */
+Datum
+ff_pool_samples(PG_FUNCTION_ARGS)
+{
+	TupleDesc	desc;
+	Datum	   *value[2];		/* of the sample and the earlier one */
+	bool	   *null[2];
+	Datum		pooled;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	desc = ff_read_row(fcinfo, 1, &value[1], &null[1]);
+	ReleaseTupleDesc(desc);
+	desc = ff_read_row(fcinfo, 0, &value[0], &null[0]);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		const FfColumn *c = ff_find_column(columns, lengthof(columns),
+										   NameStr(TupleDescAttr(desc, i)->attname));
+
+		if (c->pool == FF_ADDED || (c->pool == FF_ADDED_IF_SAME && PG_GETARG_BOOL(3)))
+			ff_pool(c->source, &value[0][i], &null[0][i], null[1][i] ? NULL : &value[1][i],
+					PG_GETARG_FLOAT8(2));
+		else if (c->pool == FF_KEPT && null[0][i])
+		{
+			value[0][i] = value[1][i];
+			null[0][i] = null[1][i];
+		}
+	}
+	pooled = HeapTupleGetDatum(heap_form_tuple(desc, value[0], null[0]));
+	ReleaseTupleDesc(desc);
+	PG_RETURN_DATUM(pooled);
 }

@@ -11,16 +11,15 @@
 
 #include "catalog/pg_type.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
+#include "utils/fmgroids.h"
 
 #include "base/bins.h"
 #include "base/module.h"
 #include "sample/sample.h"
 
-/* Smaller weights, after fading, are dropped. */
-#define NEXT_TO_NOTHING 1e-20
-
-PG_FUNCTION_INFO_V1(ff_pool_lengths);
+/* Earlier rows of a bin that are fewer are dropped, and the least share of others that stays. */
+#define LEAST_ROWS		1e-9
+#define LEAST_KEEP		1e-20
 
 /* Adds rows of this stratum to a bin. */
 void
@@ -85,11 +84,11 @@ weights_text(const double *value, int n)
 }
 
 /*
- * Writes (length, rows) pairs, which are sorted by length.  Merges equal neighbours, then
- * the most similar ones until EV_LENGTHS are left.
+ * Merges equal neighbours of (length, rows) pairs, which are sorted by length, then the most
+ * similar ones until EV_LENGTHS are left.  Returns how many there are.
  */
-static char *
-lengths_text(double *pair, int n)
+static int
+merge_lengths(double *pair, int n)
 {
 	for (;;)
 	{
@@ -112,7 +111,7 @@ lengths_text(double *pair, int n)
 			}
 		}
 		if (n <= EV_LENGTHS && least > 0)
-			return weights_text(pair, 2 * n);
+			return n;
 		p = pair + 2 * best;
 		rows = p[1] + p[3];
 		p[0] = (p[0] * p[1] + p[2] * p[3]) / rows;
@@ -143,7 +142,7 @@ ff_histogram_text(const FfSample *sample, const FfColumn *column)
 		pair[2 * npairs++ + 1] = rows[i];
 	}
 	return column->source == FF_GROUPS ? weights_text(group, EV_GROUP_BINS) :
-		lengths_text(pair, npairs);
+		weights_text(pair, 2 * merge_lengths(pair, npairs));
 }
 
 static int
@@ -155,37 +154,73 @@ compare_lengths(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/*
- * ff_pool_lengths(a real[], b real[], keep float8) returns text, of a real[]
- *
- * See the SQL function.
- */
-Datum
-ff_pool_lengths(PG_FUNCTION_ARGS)
+/* Reads a real[]; returns how many numbers it has, at most FF_BINS. */
+static int
+read_reals(Datum array, double *number)
 {
-	double	   *pair = palloc(0);
-	char	   *pooled;
-	int			npairs = 0;
+	Datum	   *element;
+	int			n;
 
-	for (int arg = 0; arg < 2 && !PG_ARGISNULL(2); arg++)
+	deconstruct_array(DatumGetArrayTypeP(array), FLOAT4OID, sizeof(float4), true, TYPALIGN_INT,
+					  &element, NULL, &n);
+	n = Min(n, FF_BINS);
+	for (int i = 0; i < n; i++)
+		number[i] = DatumGetFloat4(element[i]);
+	return n;
+}
+
+/* What is left of earlier rows; 0 if they are too few to be of use, and might underflow. */
+static double
+fade(double rows, double keep)
+{
+	return rows > LEAST_ROWS ? Max(keep, LEAST_KEEP) * rows : 0;
+}
+
+/* Adds an earlier value times keep, NULL: none, to a number of rows. */
+static void
+pool_number(Datum *value, bool *null, const Datum *earlier, double keep)
+{
+	*value = Float8GetDatum((*null ? 0 : DatumGetFloat8(*value)) +
+							(earlier ? fade(DatumGetFloat8(*earlier), keep) : 0));
+	*null = false;
+}
+
+/* The same for a histogram, a real[] in the form of the source. */
+void
+ff_pool(FfSource source, Datum *value, bool *null, const Datum *earlier, double keep)
+{
+	double		number[2 * FF_BINS] = {0};
+	double		old[FF_BINS];
+	int			n;
+	int			nold;
+	int			npairs;
+	char	   *text;
+
+	if (source == FF_TOTAL)
 	{
-		Datum	   *element;
-		int			n = 0;
-
-		if (!PG_ARGISNULL(arg))
-			deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg), FLOAT4OID, sizeof(float4), true,
-							  TYPALIGN_INT, &element, NULL, &n);
-		pair = repalloc(pair, sizeof(double) * (2 * npairs + n + 1));
-		for (int i = 0; i + 1 < n; i += 2)
-		{
-			pair[2 * npairs] = DatumGetFloat4(element[i]);
-			pair[2 * npairs + 1] = DatumGetFloat4(element[i + 1]) * (arg == 0 ? 1 : PG_GETARG_FLOAT8(2));
-			npairs += pair[2 * npairs + 1] > NEXT_TO_NOTHING;
-		}
+		pool_number(value, null, earlier, keep);
+		return;
 	}
-	qsort(pair, npairs, 2 * sizeof(double), compare_lengths);
-	pooled = lengths_text(pair, npairs);
-	if (pooled == NULL)
-		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(cstring_to_text(pooled));
+	n = *null ? 0 : read_reals(*value, number);
+	nold = earlier ? read_reals(*earlier, old) : 0;
+	if (source == FF_LENGTHS)
+	{
+		npairs = n / 2;
+		for (int i = 0; i + 1 < nold; i += 2)
+		{
+			number[2 * npairs] = old[i];
+			number[2 * npairs + 1] = fade(old[i + 1], keep);
+			npairs += number[2 * npairs + 1] > LEAST_KEEP;
+		}
+		qsort(number, npairs, 2 * sizeof(double), compare_lengths);
+		n = 2 * merge_lengths(number, npairs);
+	}
+	else
+		for (int i = 0; i < nold; i++)
+			number[i] += fade(old[i], keep);
+	text = weights_text(number, source == FF_LENGTHS ? n : Max(n, nold));
+	*null = text == NULL;
+	if (text != NULL)
+		*value = OidFunctionCall3(F_ARRAY_IN, CStringGetDatum(text), ObjectIdGetDatum(FLOAT4OID),
+								  Int32GetDatum(-1));
 }

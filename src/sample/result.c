@@ -81,8 +81,8 @@ column_text(const FfSample *sample, const FfColumn *c, bool shown)
 }
 
 /* The column of this name; error 55000 if there is none. */
-static const FfColumn *
-find_column(const FfColumn *column, int ncolumns, const char *name)
+const FfColumn *
+ff_find_column(const FfColumn *column, int ncolumns, const char *name)
 {
 	for (int i = 0; i < ncolumns; i++)
 		if (strcmp(column[i].name, name) == 0)
@@ -107,8 +107,8 @@ ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column,
 		elog(ERROR, "return type must be a row type");
 	values = palloc(sizeof(char *) * desc->natts);
 	for (int i = 0; i < desc->natts; i++)
-		values[i] = column_text(sample, find_column(column, ncolumns,
-													NameStr(TupleDescAttr(desc, i)->attname)),
+		values[i] = column_text(sample, ff_find_column(column, ncolumns,
+													   NameStr(TupleDescAttr(desc, i)->attname)),
 								desc->tdtypeid == RECORDOID);
 	relation_close(sample->rel, AccessShareLock);
 	return HeapTupleGetDatum(BuildTupleFromCStrings(TupleDescGetAttInMetadata(desc), values));

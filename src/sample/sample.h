@@ -69,12 +69,22 @@ typedef enum FfSource
 	FF_POWERS					/* rows; bins begin at powers of two */
 } FfSource;
 
+/* What becomes of an earlier sample's value. */
+typedef enum FfPool
+{
+	FF_GONE,
+	FF_KEPT,					/* while there is no new one */
+	FF_ADDED,					/* fades */
+	FF_ADDED_IF_SAME			/* if fillfactor and indexes did not change in between */
+} FfPool;
+
 typedef struct FfColumn
 {
 	const char *name;
 	FfSource	source;
 	int			a;				/* metric or histogram, or what the source says */
 	int			b;
+	FfPool		pool;
 	bool		error;			/* half width of the estimate's interval instead of its value */
 } FfColumn;
 
@@ -93,8 +103,10 @@ extern void ff_count(FfSample *sample, FfHistogram histogram, int stratum, int b
 extern double ff_median(const FfSample *sample, FfHistogram histogram);
 extern char *ff_array_text(const double *value, int n);
 extern char *ff_histogram_text(const FfSample *sample, const FfColumn *column);
+extern void ff_pool(FfSource source, Datum *value, bool *null, const Datum *earlier, double keep);
 
 /* result.c */
+extern const FfColumn *ff_find_column(const FfColumn *column, int ncolumns, const char *name);
 extern Datum ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column,
 						   int ncolumns);
 

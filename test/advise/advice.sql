@@ -93,7 +93,7 @@ SELECT statements_of('reindexed', 'k', 1000, 'UPDATE reindexed SET k = 1');
 CREATE FUNCTION reindexed(columns smallint[]) RETURNS text LANGUAGE sql AS $$
     UPDATE ff_internal.change SET indexed_columns = columns
      WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'reindexed');
-    SELECT format('%s updates, %s', e.since_updated, a.action)
+    SELECT format('%s updates, %s', (e.since).updated, a.action)
         FROM ff_internal.evidence('reindexed') e, ff_advise('reindexed') a $$;
 SELECT is(reindexed('{1}'), '60000 updates, raise',
 	'indexes changed, no statement sets a column: all updates still count');
@@ -199,7 +199,7 @@ SELECT matches(ff_internal.words_of_action(jsonb_populate_record(v.evidence, '{"
 SELECT matches(ff_internal.words_of_action(v.evidence, v.fit, jsonb_populate_record(v.decision, '{"seen_cause": "row_growth"}')),
     '[.] If rows do not get longer than now, it settles by itself', 'the same if rows grow: it holds only if they do not grow further') FROM ff_internal.decision_with_curve('sheds', true) v;
 SELECT matches(ff_internal.words_of_action(
-           jsonb_populate_record(NULL::ff_internal.table_evidence, '{"since_change_s": 3600, "since_updated": 1000}'),
+           jsonb_populate_record(NULL::ff_internal.table_evidence, '{"since_change_s": 3600, "since": {"updated": 1000}}'),
            jsonb_populate_record(NULL::ff_internal.fit, format('{"choice": {"settle_updates": %s}}', updates)::jsonb),
            jsonb_populate_record(NULL::ff_internal.decision, '{"action": "keep", "cause": "settling"}')), said || '$',
 	format('a table that settles, %s updates before its end, says how far it is', updates))
@@ -236,11 +236,11 @@ SELECT phrase(name, '{}') FROM unnest('{settled,indexed,growth,readers,sheds,ins
 SELECT phrase('full15', v.changed, v.fitted)
   FROM (VALUES ('{}'::jsonb, '{}'::jsonb), ('{"sampled_at": null, "problem": "58030 an error"}', '{}'),
       ('{"sampled_at": null}', '{}'), ('{"intervals": null, "window_s": 0}', '{}'),
-      ('{"intervals": null, "updated": null, "since_updated": null}', '{}'), ('{"blocks": 0, "updated": 0}', '{}'),
+      ('{"intervals": null, "counted": null, "since": null}', '{}'), ('{"blocks": 0, "counted": {"updated": 0}}', '{}'),
       ('{"inserted_width": null, "updated_width": null}', '{}'), ('{}', '{"confidence": 0}'),
       ('{}', '{"advised_step": 100, "action": "keep"}'), ('{"heap_bytes": 99000000, "blocks": 9999}',
       '{"advised_step": 100, "action": "rewrite", "gain": 1.1, "confidence": 1}'),
-      ('{"recent_hot_updated": 0, "hot_share": 0, "recoverable_share": 0, "blocked_share": 0}', '{}')) v(changed, fitted);
+      ('{"recent": {"hot_updated": 0}, "hot_share": 0, "recoverable_share": 0, "blocked_share": 0}', '{}')) v(changed, fitted);
 SAVEPOINT phrases;
 DELETE FROM ff_internal.change;
 SELECT phrase('roomy', '{}');

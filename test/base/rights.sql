@@ -185,7 +185,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
 		is_skip,job_name,note,note_fit,
-		inserted_width,observed_sample,observed_texts,pool_bins,pool_lengths,pool_samples,prune,
+		inserted_width,observed_sample,observed_texts,pool_samples,prune,
 		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
@@ -200,7 +200,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		store_activity,store_tables,table_statements,take,turn,type_here,weigh}',
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
-	('{counted,collect_due,column_list,counters_plus,horizon_holders,own_horizon_holders,index_definitions,'
+	('{counted,collect_due,column_list,counters_plus,horizon_holders,index_definitions,'
 		'index_shape,own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,tables_named,total,'
 		'tracked_settings}',
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
@@ -299,9 +299,9 @@ SELECT is_empty($$
 SELECT set_eq($$
 	SELECT proname::text FROM rights
 	WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$,
-	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,pool_bins,pool_lengths,try_step,
+	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
 		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,
-		other_options,own_horizon_holders,statement_shown,counters_plus,column_list,counted_since,parse_statement,
+		other_options,statement_shown,column_list,counted_since,parse_statement,
 		resolve,tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,type_here,columns_of,table_statements,column_statements,

@@ -136,6 +136,7 @@ foreach (1, 2)
 }
 like(shop('SELECT updated, rows_returned > 0 FROM ff_internal.counter_interval ORDER BY ended_at DESC LIMIT 1'),
 	qr/^1000\|t$/, 'a collector goes on, and counts what is new');
+is(shop(q(SELECT (e.recent).rows_returned > 0 FROM ff_internal.evidence('t') e)), 't', 'what is new is evidence');
 is(shop('SELECT inserted_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1'), 0,
 	'a sample has what is new');
 cmp_ok(shop(q(SELECT count(*) FROM ff_history('t', most => 10))), '>', 0, 'a function has its new argument');

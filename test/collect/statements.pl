@@ -477,11 +477,11 @@ unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'the report has no control
 reset_all();
 sub records
 {
-	return value("SELECT CASE WHEN sum(s.rows) > 0.9 * e.since_updated
+	return value("SELECT CASE WHEN sum(s.rows) > 0.9 * (e.since).updated
 			THEN round((sum(s.records) / sum(s.rows))::numeric, 3) END
 		FROM ff_internal.evidence('$_[0]') e, ff_internal.statement_input(e) i,
 			unnest(i.command, i.rows, i.wal_records) s(command, rows, records)
-		WHERE s.command = 1 AND s.records IS NOT NULL GROUP BY e.since_updated");
+		WHERE s.command = 1 AND s.records IS NOT NULL GROUP BY (e.since).updated");
 }
 # Runs a statement for some rows, one transaction each, between two collections
 sub each_row

@@ -8,15 +8,19 @@ SET LOCAL client_min_messages = warning;
 -- ---------------------------------------------------------------------------
 -- What is recent
 -- ---------------------------------------------------------------------------
+CREATE FUNCTION counters(updated bigint, hot bigint DEFAULT 0, newpage bigint DEFAULT 0)
+RETURNS ff_internal.counters
+LANGUAGE sql AS $$
+	SELECT jsonb_populate_record(ROW (0, 0, 0, 0, 0, 0, 0, 0, 0, 0)::ff_internal.counters,
+		jsonb_build_object('updated', updated, 'hot_updated', hot, 'newpage_updated', newpage)) $$;
 -- intervals of a minute, the newest first; the first FRESH of them came after the last change
 CREATE FUNCTION recent(updated bigint[], newpage bigint[] DEFAULT NULL, fresh int DEFAULT 99, OUT updated_ bigint,
 	OUT hot bigint, OUT newpage_ bigint)
 LANGUAGE sql AS $$
-	SELECT w.recent_updated, w.recent_hot_updated, w.recent_newpage_updated
+	SELECT (w.recent).updated, (w.recent).hot_updated, (w.recent).newpage_updated
 	  FROM (SELECT (ff_internal.window_of(u.n <= fresh, now() - u.n * interval '1 min',
-	      now() - (u.n - 1) * interval '1 min',
-	                                      ARRAY[0, u.v, u.v / 2, CASE WHEN newpage IS NULL THEN 0 ELSE newpage[u.n] END,
-	                                          0, 0, 0])).*
+	                    now() - (u.n - 1) * interval '1 min',
+	                    counters(u.v, u.v / 2, CASE WHEN newpage IS NULL THEN 0 ELSE newpage[u.n] END))).*
 	          FROM unnest(updated) WITH ORDINALITY u(v, n)) w $$;
 SELECT is(recent('{10,25,25,30}')::text, '(35,17,0)', 'recent: the newest intervals with a third of the updates');
 SELECT is(recent('{30,60}')::text, '(30,15,0)', 'recent: exactly a third is enough');
@@ -27,26 +31,27 @@ SELECT is(recent('{300,400,10000,300}')::text, '(700,350,0)',
 	'recent: one interval with most updates is an event, not a habit');
 SELECT is(recent('{300,150,10000}')::text, '(10450,5225,0)', 'recent: it counts if the others are too few to judge');
 SELECT is(recent('{300,10000,10000}')::text, '(10300,5150,0)', 'recent: what happens twice counts');
-SELECT is((SELECT (w.intervals, w.inserted, w.updated, w.hot_updated, w.newpage_updated, w.seq_scans, w.index_scans,
-	w.blocks_fetched, w.cycles, w.since_updated)::text
-	FROM (SELECT (ff_internal.window_of(false, now(), now(), '{1,2,1,0,4,5,6}')).*) w),
-	'(1,1,2,1,0,4,5,6,1,0)', 'the sum of one interval is that interval');
+SELECT is((SELECT (w.intervals, w.counted, w.cycles, (w.since).updated)::text
+	FROM (SELECT (ff_internal.window_of(false, now(), now(), o)).*
+	        FROM (SELECT ROW (1, 2, 1, 0, 3, 4, 5, 6, 7, 8)::ff_internal.counters) i(o)) w),
+	'(1,"(1,2,1,0,3,4,5,6,7,8)",1,0)', 'the sum of one interval is that interval');
 -- nine tenths of the updates in one hour and a tenth in another are hardly more than one cycle
 SELECT is((SELECT round(w.cycles::numeric, 2)
-	FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, ARRAY[0, n, n, 0, 0, 0, 0]::bigint[])).*
+	FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, counters(n, n))).*
              FROM (VALUES (170, 400), (160, 500), (350, 100)) v(minutes, n),
                  LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w),
              1.22, 'cycles are hours, weighted by their updates');
-SELECT is((SELECT w.cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, '{0,5,5,0,0,0,0}')).*
+SELECT is((SELECT w.cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, counters(5))).*
              FROM (VALUES (10), (20), (30)) v(minutes),
                  LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w),
              1::float8, 'three intervals of one hour are one cycle');
-SELECT is(ff_internal.window_of(true, NULL, NULL, NULL)::text, '(,0,0,0,0,0,0,0,0,,,0,0,0,0,0,0,0,0)',
+SELECT is(ff_internal.window_of(true, NULL, NULL, counters(1))::text,
+	format('(,0,"%1$s",,,"%1$s","%1$s")', '(0,0,0,0,0,0,0,0,0,0)'),
 	'no intervals: zeros and NULLs');
 -- one interval a minute over three days: minutes, hours, days
 SELECT ok(w.intervals BETWEEN 120 + 45 AND 60 * 3 + 24 * 3 + 2,
 	'old intervals count as hours, very old ones as days')
-  FROM (SELECT (ff_internal.window_of(true, t - interval '1 min', t, '{1,1,1,0,0,0,0}')).*
+  FROM (SELECT (ff_internal.window_of(true, t - interval '1 min', t, counters(1, 1))).*
           FROM generate_series(now() - interval '3 days' + interval '1 min', now(), '1 min') t) w;
 
 -- ---------------------------------------------------------------------------
@@ -102,8 +107,8 @@ SELECT k.rel_id, sum(i.updated) AS updated, sum(i.inserted) AS inserted, min(i.b
   FROM kind k JOIN ff_internal.counter_interval i USING (rel_id) LEFT JOIN ff_internal.change c USING (rel_id)
  WHERE i.ended_at >= date_trunc('hour', now() - ff_internal.lookback(), 'UTC') GROUP BY k.rel_id;
 CREATE TEMP VIEW told AS
-SELECT e.rel_id, e.updated, e.inserted, e.began_at,
-       nullif(e.since_updated, 0) AS since_change, nullif(e.since_hot_updated, 0) AS hot_since_change
+SELECT e.rel_id, (e.counted).updated, (e.counted).inserted, e.began_at,
+       nullif((e.since).updated, 0) AS since_change, nullif((e.since).hot_updated, 0) AS hot_since_change
   FROM ff_internal.evidence() e WHERE nspname = 'public' AND e.intervals > 0;
 SELECT set_eq('TABLE told',
 	$$
@@ -117,7 +122,7 @@ SELECT is((SELECT count(*) FROM ff_internal.evidence() e
 	0::bigint, 'evidence of one table equals its row in the evidence of all');
 
 ALTER TABLE t2 SET (fillfactor = 90);
-SELECT is((SELECT e.since_updated IS NULL AND e.updated > 1000 FROM ff_internal.evidence('t2') e), true,
+SELECT is((SELECT (e.since).updated IS NULL AND (e.counted).updated > 1000 FROM ff_internal.evidence('t2') e), true,
 	'a fillfactor change not collected yet: updates before it still count for the workload');
 ALTER TABLE t2 SET (fillfactor = 100);
 

@@ -34,10 +34,10 @@ $md$;
 
 SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`ff_advise()` says **%s**: %s\n',
               row_number() OVER (ORDER BY v.place), a.cause, replace(v.words, E'\n', ' '),
-              concat_ws(E'\n', format('| rows inserted | %s |', e.inserted), format('| rows updated | %s |', e.updated),
-                        CASE WHEN e.updated > 0
+              concat_ws(E'\n', format('| rows inserted | %s |', c.inserted), format('| rows updated | %s |', c.updated),
+                        CASE WHEN c.updated > 0
                              THEN format(E'| of these HOT | %s |\n| of these moved to another page | %s |',
-                                         e.hot_updated, coalesce(e.newpage_updated::text, 'not counted')) END,
+                                         c.hot_updated, coalesce(c.newpage_updated::text, 'not counted')) END,
                         CASE v.name WHEN 'batch' THEN
                                         format('| rows of a page that one transaction updates | %s of %s |',
                                                e.update_group_rows, e.rows_per_page)
@@ -50,7 +50,7 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
                                                       p.dead_rows, p.recently_dead_rows)
                                           FROM ff_internal.page_sample p
                                          WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at)
-                                    WHEN 'readers' THEN format('| pages fetched | %s |', e.blocks_fetched) END),
+                                    WHEN 'readers' THEN format('| pages fetched | %s |', c.blocks_fetched) END),
               -- what a rewrite takes depends on the server
               a.action,
               replace(regexp_replace(a.reason, '\nRewriting it takes [^.]*[.]|\nConfidence .*$', '', 'g'), E'\n', ' '))
@@ -86,6 +86,7 @@ SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`
                 'HOT by itself; then it says after how many updates.')) v(place, name, words)
  CROSS JOIN LATERAL ff_advise(format('%I', v.name)::regclass) a
  CROSS JOIN LATERAL ff_internal.evidence(format('%I', v.name)::regclass) e
+ CROSS JOIN LATERAL (SELECT (e.counted).*) c
  ORDER BY v.place;
 
 SELECT format(E'## `%s`\n\n%s\n\n`ff_advise()` says **%s**: %s\n', a.cause, v.words, a.action,
