@@ -186,6 +186,7 @@ WITH asked AS MATERIALIZED (
                         THEN (SELECT to_jsonb(v)->'n_tup_newpage_upd' FROM pg_stat_all_tables v
                               WHERE v.relid = r.oid) END),
                'analyzes', c.analyzes,
+               'analyzed_at', greatest(pg_stat_get_last_analyze_time(r.oid), pg_stat_get_last_autoanalyze_time(r.oid)),
                'maintained_at', least(pg_stat_get_last_vacuum_time(r.oid), pg_stat_get_last_autovacuum_time(r.oid),
                    pg_stat_get_last_analyze_time(r.oid), pg_stat_get_last_autoanalyze_time(r.oid)),
                'heap_bytes', CASE WHEN a.sizes AND r.relkind <> 'p' AND (r.oid = ANY (l.oids)) IS NOT TRUE
@@ -228,6 +229,20 @@ WITH asked AS MATERIALIZED (
                                                AND p.attname = o.attname AND NOT p.inherited AND k.attlen < 0
                           WHERE k.attrelid = i.indexrelid
                          HAVING bool_and(k.attlen > 0 OR p.avg_width IS NOT NULL)),
+               -- what is not here in a mirror, as in index_needed()
+               'needed', coalesce(
+                   (SELECT 'exclusion constraint ' || quote_ident(n.conname) FROM pg_constraint n
+                     WHERE n.conindid = i.indexrelid AND n.contype = 'x'),
+                   CASE WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity'
+                        WHEN i.indisclustered THEN 'the order of CLUSTER' END,
+                   (SELECT 'part of the partitioned index ' || quote_ident(p.relname)
+                      FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent WHERE h.inhrelid = i.indexrelid),
+                   (SELECT format('foreign key %I, whose check finds by it the rows that refer to one deleted from %I',
+                                  n.conname, p.relname)
+                      FROM pg_constraint n JOIN pg_class p ON p.oid = n.confrelid
+                     WHERE n.conrelid = i.indrelid AND n.contype = 'f'
+                       AND (i.indkey::int2[])[0:least(cardinality(n.conkey), i.indnkeyatts) - 1] <@ n.conkey
+                     ORDER BY n.conname LIMIT 1)),
                'shape', CASE WHEN s.bucket IS NOT NULL THEN jsonb_build_object('name', i.relname,
                    'access_method', i.amname, 'unique', i.indisunique, 'options', i.reloptions,
                    'constraint', (SELECT n.contype FROM pg_constraint n
@@ -322,6 +337,8 @@ WITH asked AS MATERIALIZED (
      WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
                 ELSE a.datid = h.oid AND a.pid <> pg_backend_pid()
                      AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+                     -- nor another mirror
+                     AND NOT (a.state = 'active' AND a.application_name = 'fillfactor_advisor')
                      AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v) END
     UNION ALL
     SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
@@ -339,8 +356,8 @@ WITH asked AS MATERIALIZED (
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO %I', current_user)),
         (h.own->>'timeline' IS NULL, 'pg_control_checkpoint(), which tells a failover',
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint() TO %I', current_user)),
-        (EXISTS (SELECT FROM relation r WHERE r.bucket IN (SELECT m.bucket FROM measured m) AND r.reltuples > 0
-                    AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')),
+        (EXISTS (SELECT FROM relation r WHERE r.reltuples > 0 AND r.relkind <> 'p'
+                    AND NOT has_table_privilege(r.oid, 'SELECT')),
          'widths of columns in pg_stats: the mean length of a row is estimated from relpages and reltuples',
          format('GRANT SELECT ON the table TO %I', current_user))) d(missing, what, "grant") WHERE d.missing
 )
