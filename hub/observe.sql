@@ -232,7 +232,7 @@ WITH asked AS MATERIALIZED (
                -- what is not here in a mirror, as in index_needed()
                'needed', coalesce(
                    (SELECT 'exclusion constraint ' || quote_ident(n.conname) FROM pg_constraint n
-                     WHERE n.conindid = i.indexrelid AND n.contype = 'x'),
+                     WHERE n.conrelid = i.indrelid AND n.conindid = i.indexrelid AND n.contype = 'x'),
                    CASE WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity'
                         WHEN i.indisclustered THEN 'the order of CLUSTER' END,
                    (SELECT 'part of the partitioned index ' || quote_ident(p.relname)
@@ -246,7 +246,8 @@ WITH asked AS MATERIALIZED (
                'shape', CASE WHEN s.bucket IS NOT NULL THEN jsonb_build_object('name', i.relname,
                    'access_method', i.amname, 'unique', i.indisunique, 'options', i.reloptions,
                    'constraint', (SELECT n.contype FROM pg_constraint n
-                                   WHERE n.conindid = i.indexrelid AND n.contype IN ('p', 'u')),
+                                   WHERE n.conrelid = i.indrelid AND n.conindid = i.indexrelid
+                                     AND n.contype IN ('p', 'u')),
                    'keys', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
                               WITH ORDINALITY k(c, place) WHERE k.place <= i.indnkeyatts AND k.c > 0),
                    'include', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
