@@ -11,9 +11,10 @@
 -- exclusively, and for that at most lock_timeout. The counters of a view, or a function that not every server has or
 -- everybody may call, are read as JSON, or by query_to_xml(), which runs the text of a query.
 --
--- asked: what the mirror knows. shapes, counters: the digest of each bucket of tables (OID modulo 1,024) as last sent;
--- only those that differ are sent. most: of how many tables, about; the others are counted in left. statements: the
--- most to follow; texts: those known. since: the last observation, by this server's clock.
+-- asked: what the mirror knows. shapes, counters: the digest of each bucket of tables as last sent (OID modulo 1,021,
+-- a prime: tables made alike have OIDs in even steps); only those that differ are sent. most: of how many tables, about;
+-- the others are counted in left. statements: the most to follow; texts: those known. since: the last observation, by
+-- this server's clock.
 \set QUIET on
 \set ON_ERROR_STOP on
 BEGIN TRANSACTION READ ONLY;
@@ -45,7 +46,7 @@ WITH asked AS MATERIALIZED (
     SELECT array_agg(l.relation) AS oids FROM pg_locks l, here h
      WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.database = h.oid
 ), relation AS MATERIALIZED (
-    SELECT c.*, c.xmin AS changed, n.nspname, coalesce(a.amname, 'heap') AS amname, c.oid::bigint % 1024 AS bucket
+    SELECT c.*, c.xmin AS changed, n.nspname, coalesce(a.amname, 'heap') AS amname, c.oid::bigint % 1021 AS bucket
       FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
       LEFT JOIN pg_am a ON a.oid = c.relam
@@ -95,7 +96,7 @@ WITH asked AS MATERIALIZED (
       FROM counted c, here h GROUP BY c.bucket, h.oid, h.identifier
 ), changed_shape AS MATERIALIZED (
     -- beginning with other buckets each minute, so that none waits forever
-    SELECT c.*, sum(c.tables) OVER (ORDER BY (c.bucket + extract(epoch FROM now())::bigint / 60) % 1024) - c.tables
+    SELECT c.*, sum(c.tables) OVER (ORDER BY (c.bucket + extract(epoch FROM now())::bigint / 60) % 1021) - c.tables
                 AS before
       FROM (SELECT coalesce(s.bucket, k.key::bigint) AS bucket, s.digest, coalesce(s.tables, 0) AS tables
               FROM shape s
