@@ -11,9 +11,10 @@
 -- exclusively, and for that at most lock_timeout. The counters of a view, or a function that not every server has or
 -- everybody may call, are read as JSON, or by query_to_xml(), which runs the text of a query.
 --
--- asked: what the mirror knows. shapes, counters: the digest of each bucket of tables (OID modulo 1,024) as last sent;
--- only those that differ are sent. most: of how many tables, about; the others are counted in left. statements: the
--- most to follow; texts: those known. since: the last observation, by this server's clock.
+-- asked: what the mirror knows. shapes, counters: the digest of each bucket of tables as last sent (OID modulo 1,021,
+-- a prime: tables made alike have OIDs in even steps); only those that differ are sent. most: of how many tables, about;
+-- the others are counted in left. statements: the most to follow; texts: those known. since: the last observation, by
+-- this server's clock.
 \set QUIET on
 \set ON_ERROR_STOP on
 BEGIN TRANSACTION READ ONLY;
@@ -45,7 +46,7 @@ WITH asked AS MATERIALIZED (
     SELECT array_agg(l.relation) AS oids FROM pg_locks l, here h
      WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.database = h.oid
 ), relation AS MATERIALIZED (
-    SELECT c.*, c.xmin AS changed, n.nspname, coalesce(a.amname, 'heap') AS amname, c.oid::bigint % 1024 AS bucket
+    SELECT c.*, c.xmin AS changed, n.nspname, coalesce(a.amname, 'heap') AS amname, c.oid::bigint % 1021 AS bucket
       FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
       LEFT JOIN pg_am a ON a.oid = c.relam
@@ -95,7 +96,7 @@ WITH asked AS MATERIALIZED (
       FROM counted c, here h GROUP BY c.bucket, h.oid, h.identifier
 ), changed_shape AS MATERIALIZED (
     -- beginning with other buckets each minute, so that none waits forever
-    SELECT c.*, sum(c.tables) OVER (ORDER BY (c.bucket + extract(epoch FROM now())::bigint / 60) % 1024) - c.tables
+    SELECT c.*, sum(c.tables) OVER (ORDER BY (c.bucket + extract(epoch FROM now())::bigint / 60) % 1021) - c.tables
                 AS before
       FROM (SELECT coalesce(s.bucket, k.key::bigint) AS bucket, s.digest, coalesce(s.tables, 0) AS tables
               FROM shape s
@@ -186,6 +187,7 @@ WITH asked AS MATERIALIZED (
                         THEN (SELECT to_jsonb(v)->'n_tup_newpage_upd' FROM pg_stat_all_tables v
                               WHERE v.relid = r.oid) END),
                'analyzes', c.analyzes,
+               'analyzed_at', greatest(pg_stat_get_last_analyze_time(r.oid), pg_stat_get_last_autoanalyze_time(r.oid)),
                'maintained_at', least(pg_stat_get_last_vacuum_time(r.oid), pg_stat_get_last_autovacuum_time(r.oid),
                    pg_stat_get_last_analyze_time(r.oid), pg_stat_get_last_autoanalyze_time(r.oid)),
                'heap_bytes', CASE WHEN a.sizes AND r.relkind <> 'p' AND (r.oid = ANY (l.oids)) IS NOT TRUE
@@ -228,10 +230,25 @@ WITH asked AS MATERIALIZED (
                                                AND p.attname = o.attname AND NOT p.inherited AND k.attlen < 0
                           WHERE k.attrelid = i.indexrelid
                          HAVING bool_and(k.attlen > 0 OR p.avg_width IS NOT NULL)),
+               -- what is not here in a mirror, as in index_needed()
+               'needed', coalesce(
+                   (SELECT 'exclusion constraint ' || quote_ident(n.conname) FROM pg_constraint n
+                     WHERE n.conrelid = i.indrelid AND n.conindid = i.indexrelid AND n.contype = 'x'),
+                   CASE WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity'
+                        WHEN i.indisclustered THEN 'the order of CLUSTER' END,
+                   (SELECT 'part of the partitioned index ' || quote_ident(p.relname)
+                      FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent WHERE h.inhrelid = i.indexrelid),
+                   (SELECT format('foreign key %I, whose check finds by it the rows that refer to one deleted from %I',
+                                  n.conname, p.relname)
+                      FROM pg_constraint n JOIN pg_class p ON p.oid = n.confrelid
+                     WHERE n.conrelid = i.indrelid AND n.contype = 'f'
+                       AND (i.indkey::int2[])[0:least(cardinality(n.conkey), i.indnkeyatts) - 1] <@ n.conkey
+                     ORDER BY n.conname LIMIT 1)),
                'shape', CASE WHEN s.bucket IS NOT NULL THEN jsonb_build_object('name', i.relname,
                    'access_method', i.amname, 'unique', i.indisunique, 'options', i.reloptions,
                    'constraint', (SELECT n.contype FROM pg_constraint n
-                                   WHERE n.conindid = i.indexrelid AND n.contype IN ('p', 'u')),
+                                   WHERE n.conrelid = i.indrelid AND n.conindid = i.indexrelid
+                                     AND n.contype IN ('p', 'u')),
                    'keys', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
                               WITH ORDINALITY k(c, place) WHERE k.place <= i.indnkeyatts AND k.c > 0),
                    'include', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
@@ -322,6 +339,8 @@ WITH asked AS MATERIALIZED (
      WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
                 ELSE a.datid = h.oid AND a.pid <> pg_backend_pid()
                      AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+                     -- nor another mirror
+                     AND NOT (a.state = 'active' AND a.application_name = 'fillfactor_advisor')
                      AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v) END
     UNION ALL
     SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
@@ -339,8 +358,8 @@ WITH asked AS MATERIALIZED (
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO %I', current_user)),
         (h.own->>'timeline' IS NULL, 'pg_control_checkpoint(), which tells a failover',
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint() TO %I', current_user)),
-        (EXISTS (SELECT FROM relation r WHERE r.bucket IN (SELECT m.bucket FROM measured m) AND r.reltuples > 0
-                    AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')),
+        (EXISTS (SELECT FROM relation r WHERE r.reltuples > 0 AND r.relkind <> 'p'
+                    AND NOT has_table_privilege(r.oid, 'SELECT')),
          'widths of columns in pg_stats: the mean length of a row is estimated from relpages and reltuples',
          format('GRANT SELECT ON the table TO %I', current_user))) d(missing, what, "grant") WHERE d.missing
 )

@@ -118,6 +118,43 @@ is(value(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i
 	'indexes are followed');
 is(unread(), '[]', 'nothing is left out');
 
+# what the catalogs of a mirror do not have is said as an installation says it: triggers, and why an index must stay
+{
+	my $made = q(CREATE TABLE one (id int PRIMARY KEY, a int, "B b" int, at timestamptz);
+		CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$
+			BEGIN -- NEW.id := 1;
+				IF NEW.a > 0 THEN new."B b" := 2; END IF;
+				/* NEW.id := 2; */ NEW . At = now(); RETURN NEW; END $$;
+		CREATE TRIGGER touched BEFORE UPDATE OF a, id ON one FOR EACH ROW EXECUTE FUNCTION touch();
+		CREATE TRIGGER after AFTER UPDATE ON one FOR EACH ROW EXECUTE FUNCTION touch();
+		CREATE TRIGGER off BEFORE UPDATE ON one FOR EACH ROW EXECUTE FUNCTION touch();
+		ALTER TABLE one DISABLE TRIGGER off;
+		CREATE TABLE two (a int NOT NULL, b int, c int, r int4range, FOREIGN KEY (a, b) REFERENCES two_b (x, y),
+			EXCLUDE USING gist (r WITH &&));
+		CREATE INDEX two_a ON two (a);
+		CREATE INDEX two_ba ON two (b, a, c); CREATE INDEX two_c ON two (c);
+		CREATE UNIQUE INDEX two_u ON two (a, b, c, lower(c::text)); CREATE INDEX two_cluster ON two (c, a);
+		ALTER TABLE two CLUSTER ON two_cluster;
+		CREATE TABLE three (k int, c int) PARTITION BY LIST (k);
+		CREATE TABLE three_1 PARTITION OF three FOR VALUES IN (1); CREATE INDEX three_c ON three (c));
+	$made = "CREATE TABLE two_b (x int, y int, PRIMARY KEY (x, y)); $made";
+	my $said = q(SELECT string_agg(line, E'\n' ORDER BY line COLLATE "C") FROM (
+		SELECT concat_ws(' ', t.name, t.fired_by::int[] @> '{1,2}', t.changes) FROM ff_internal.update_triggers('one'::regclass) t
+		UNION ALL
+		SELECT concat_ws(' ', i.indexrelid::regclass, ff_internal.index_needed(i.indexrelid)) FROM pg_index i
+		WHERE i.indrelid IN ('two'::regclass, 'three_1'::regclass)) x(line));
+	there($made);
+	collect();
+	$mirror->safe_psql('postgres', "CREATE EXTENSION fillfactor_advisor; $made");
+	my $installed = $mirror->safe_psql('postgres', $said);
+	is(value($said), $installed, 'triggers, and why an index must stay, are known as in an installation');
+	my $deleted = 'whose check finds by it the rows that refer to one deleted from two_b';
+	is($installed, join("\n", 'three_1_c_idx part of the partitioned index three_c',
+		'touched t {"B b",at}', "two_a foreign key two_a_b_fkey, $deleted",
+		"two_ba foreign key two_a_b_fkey, $deleted", 'two_c', 'two_cluster the order of CLUSTER',
+		'two_r_excl exclusion constraint two_r_excl', 'two_u unique index'), 'which are these');
+}
+
 # only what changed travels
 value('CALL ff_collect()');
 my $idle = value(q(SELECT length(ff_hub.ask('source',

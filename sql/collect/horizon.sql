@@ -54,9 +54,11 @@ AS $$
                 ELSE a.datname = current_database() AND a.pid <> pg_backend_pid()
                      AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
                      AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v)
-                     -- a read of a hub, or a collection: it has the lock of src/collect/lock.c
+                     -- a read of a hub, its refresh, or a collection: it has the lock of src/collect/lock.c
                      AND NOT (a.state = 'active' AND (a.application_name = 'fillfactor_advisor' OR a.pid IN (
-                         SELECT l.pid FROM pg_locks l WHERE l.locktype = 'userlock' AND l.classid = 1717985636))) END
+                         SELECT l.pid FROM pg_locks l
+                          WHERE l.locktype = 'userlock' AND l.classid = 1717985636
+                             OR l.locktype = 'advisory' AND l.classid = to_regclass('ff_hub.source')))) END
     UNION ALL
     SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
       FROM pg_prepared_xacts p, ff_internal.server v WHERE p.database = v.database AND v.observed IS NULL

@@ -238,10 +238,11 @@ AS $$
           FROM indexed x
           JOIN updating u ON x.name = ANY (u.columns)
          CROSS JOIN (SELECT ff_internal.still_columns(relation),
-                            CASE WHEN (SELECT s.observed IS NULL FROM ff_internal.server s)
-                                 THEN coalesce(greatest(pg_stat_get_last_analyze_time(relation),
-                                                        pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
-                                 ELSE 'infinity' END OFFSET 0) v(columns, analyzed_at)
+                            coalesce((SELECT (o.said->>'analyzed_at')::timestamptz FROM ff_internal.observed o
+                                       WHERE o.kind = 'table' AND o.id = relation),
+                                     greatest(pg_stat_get_last_analyze_time(relation),
+                                              pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
+                            OFFSET 0) v(columns, analyzed_at)
          CROSS JOIN LATERAL (SELECT CASE WHEN x.name = ANY (u.computed) THEN false
                                          WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END) g(still)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id

@@ -12,6 +12,7 @@ RETURN coalesce(
                  -- CLUSTER with a sort counts no scan
                  WHEN i.indisclustered THEN 'the order of CLUSTER' END
        FROM pg_index i WHERE i.indexrelid = index),
+    (SELECT o.said->>'needed' FROM ff_internal.observed o WHERE o.kind = 'index' AND o.id = index),
     (SELECT 'part of the partitioned index ' || quote_ident(p.relname)
        FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent WHERE h.inhrelid = index),
     -- without it, each delete reads the whole table; rare deletes may not have scanned it yet

@@ -98,10 +98,11 @@ AS $$
     SELECT 'index', m.relid, jsonb_build_object(
                'oid', concat_ws(' ', m.table_oid, substring(n.key FROM '^[0-9 ]{0,200}$')),
                'scans', greatest(n.scans, 0), 'relfilenode', n.relfilenode, 'bytes', b.bytes,
+               'needed', left(ff_internal.plain(n.needed), 300),
                'definition', ff_internal.plain(left(m.shape->>'definition', 20000)),
                'pages', ff_hub.index_pages(b.bytes, nullif(greatest(n.entries, 0), 0), n.width, n.valid))
       FROM jsonb_to_recordset(said->'indexes') n(oid oid, scans bigint, key text, relfilenode oid, bytes bigint,
-                                                 entries float8, width float8, valid boolean)
+                                                 entries float8, width float8, valid boolean, needed text)
       JOIN ff_hub.mirrored m ON m.source_oid = n.oid AND m.table_oid IS NOT NULL
       LEFT JOIN ff_internal.observed l ON l.kind = 'index' AND l.id = m.relid
      CROSS JOIN LATERAL (SELECT CASE WHEN n.bytes >= 0 THEN n.bytes ELSE (l.said->>'bytes')::bigint END) b(bytes)
@@ -115,9 +116,9 @@ AS $$
                  JOIN ff_internal.observed x ON x.kind = 'index' AND x.id = i.relid
                 WHERE i.table_oid = m.source_oid))
       FROM jsonb_to_recordset(said->'tables') n(oid oid, relfilenode oid, reltuples real, relpages integer,
-               live bigint, dead bigint, counted ff_internal.counters, analyzes bigint, maintained_at timestamptz,
-               heap_bytes bigint, toast_bytes bigint, toast_inserted bigint, toast_live bigint, width float8,
-               owner name, still text[], alone boolean, triggers jsonb)
+               live bigint, dead bigint, counted ff_internal.counters, analyzes bigint, analyzed_at timestamptz,
+               maintained_at timestamptz, heap_bytes bigint, toast_bytes bigint, toast_inserted bigint,
+               toast_live bigint, width float8, owner name, still text[], alone boolean, triggers jsonb)
       JOIN ff_hub.mirrored m ON m.source_oid = n.oid AND m.table_oid IS NULL
      -- a counter below zero is none
      WHERE (SELECT bool_and(k.value::text::bigint >= 0)

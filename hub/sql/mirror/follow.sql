@@ -37,7 +37,7 @@ BEGIN
          WHERE NOT EXISTS (SELECT FROM pg_class c
                             WHERE c.oid = m.relid AND c.relname = m.shape->>'name'
                               AND (m.table_oid IS NOT NULL OR ff_hub.is_mirrored(c.oid)))
-        RETURNING coalesce(m.table_oid, m.source_oid)::bigint % 1024 AS bucket
+        RETURNING coalesce(m.table_oid, m.source_oid)::bigint % 1021 AS bucket
     )
     SELECT array_agg(DISTINCT g.bucket) INTO lost FROM gone g;
     UPDATE ff_hub.mirror SET shapes = shapes - lost::text[] WHERE lost IS NOT NULL;
@@ -107,7 +107,7 @@ LANGUAGE sql VOLATILE
 AS $$
     SELECT ff_hub.drop_mirrored(array_agg(m.relid))
       FROM ff_hub.mirrored m
-     WHERE m.table_oid IS NULL AND said->'shapes' ? (m.source_oid::bigint % 1024)::text
+     WHERE m.table_oid IS NULL AND said->'shapes' ? (m.source_oid::bigint % 1021)::text
        AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
                         WHERE n.oid = m.source_oid AND n.shape IS NOT NULL)
     HAVING count(*) > 0
@@ -314,7 +314,7 @@ BEGIN
     PERFORM ff_hub.drop_indexes(said);
     RETURN QUERY SELECT NULL::bigint, g FROM ff_hub.drop_gone(said) g;
     FOR one IN
-        SELECT n.oid, n.shape, n.oid % 1024 AS bucket
+        SELECT n.oid, n.shape, n.oid % 1021 AS bucket
           FROM jsonb_to_recordset(said->'tables') n(oid bigint, shape jsonb)
           LEFT JOIN ff_hub.mirrored m ON m.source_oid = n.oid::oid
          WHERE n.shape IS DISTINCT FROM m.shape AND n.shape IS NOT NULL
@@ -330,11 +330,11 @@ BEGIN
         END IF;
     END LOOP;
     PERFORM ff_hub.forget_lost();
-    RETURN QUERY SELECT a.source_oid::bigint % 1024, format('parents of %I.%I: %s', m.shape->>'schema',
+    RETURN QUERY SELECT a.source_oid::bigint % 1021, format('parents of %I.%I: %s', m.shape->>'schema',
                         m.shape->>'name', a.fault)
                    FROM ff_hub.attach_all() a JOIN ff_hub.mirrored m USING (source_oid);
     FOR one IN
-        SELECT n.oid, n.shape, n."table" % 1024 AS bucket, t AS of_table
+        SELECT n.oid, n.shape, n."table" % 1021 AS bucket, t AS of_table
           FROM jsonb_to_recordset(said->'indexes') n(oid bigint, "table" bigint, shape jsonb)
           JOIN ff_hub.mirrored t ON t.source_oid = n."table"::oid AND t.shape->>'kind' <> 'p'
           LEFT JOIN ff_hub.mirrored m ON m.source_oid = n.oid::oid
