@@ -114,9 +114,11 @@ END
 $$;
 
 -- One step of a refresh, in one transaction: asks at most one more source (previously failed ones last) and stores one
--- answer. Weighs reads when no source is left. Returns false, with a notice, if nothing or no time is left.
+-- answer. Weighs reads when no source is left. Returns false, with a notice, if nothing or no time is left. The name
+-- keeps it out of ff_horizon().
 CREATE FUNCTION ff_hub.step(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
+SET application_name = 'fillfactor_advisor'
 AS $$
 DECLARE
     pause  CONSTANT float8 := 0.01;    -- seconds between checks of connections, chosen

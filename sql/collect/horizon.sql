@@ -57,8 +57,7 @@ AS $$
                      -- a read of a hub, its refresh, or a collection: it has the lock of src/collect/lock.c
                      AND NOT (a.state = 'active' AND (a.application_name = 'fillfactor_advisor' OR a.pid IN (
                          SELECT l.pid FROM pg_locks l
-                          WHERE l.locktype = 'userlock' AND l.classid = 1717985636
-                             OR l.locktype = 'advisory' AND l.classid = to_regclass('ff_hub.source')))) END
+                          WHERE l.locktype = 'userlock' AND l.classid = 1717985636))) END
     UNION ALL
     SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
       FROM pg_prepared_xacts p, ff_internal.server v WHERE p.database = v.database AND v.observed IS NULL
