@@ -107,11 +107,7 @@ BEGIN ATOMIC
                      FROM unnest(f.steps) s) s
               LEFT JOIN LATERAL (
                    SELECT c.old_fillfactor AS changed_from, c.new_fillfactor AS changed_to,
-                          EXISTS (SELECT FROM ff_internal.prediction p
-                                   WHERE p.rel_id = c.rel_id AND p.made_at < c.seen_at
-                                     AND p.verdict IS DISTINCT FROM 'hurt'
-                                     AND (p.from_fillfactor, p.to_fillfactor) = (c.old_fillfactor, c.new_fillfactor))
-                              AS change_followed
+                          ff_internal.as_advised(c) AS change_followed
                      FROM ff_internal.change c
                     WHERE c.rel_id = f.rel_id AND c.kind = 'fillfactor'
                       AND c.seen_at > now() - ff_internal.lookback()

@@ -89,16 +89,6 @@ RETURN (
       JOIN pg_class t ON t.oid = r.relid AND t.relkind IN ('r', 'm')
      WHERE c.change_id = id);
 
--- What advice predicted of a change of fillfactor that followed it.
-CREATE FUNCTION ff_internal.predicted(c ff_internal.change) RETURNS SETOF ff_internal.prediction
-LANGUAGE sql STABLE ROWS 1
-BEGIN ATOMIC
-    SELECT p.* FROM ff_internal.prediction p
-     WHERE p.rel_id = (c).rel_id AND p.made_at < (c).seen_at AND (c).kind = 'fillfactor'
-       AND (p.from_fillfactor, p.to_fillfactor) = ((c).old_fillfactor, (c).new_fillfactor)
-     ORDER BY p.made_at DESC LIMIT 1;
-END;
-
 -- The way back of the last change of each table's fillfactor, newest first, if it was as advised; of a target (or its
 -- partitions) any. Options that others changed since stay.
 CREATE FUNCTION ff_internal.plan_undo(target regclass) RETURNS SETOF jsonb

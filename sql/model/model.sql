@@ -151,6 +151,21 @@ AS $$
     HAVING count(*) = 2 AND bool_and(s.previous_at IS NOT NULL)
 $$;
 
+-- What advice predicted of a change of fillfactor that followed it.
+CREATE FUNCTION ff_internal.predicted(c ff_internal.change) RETURNS SETOF ff_internal.prediction
+LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT p.* FROM ff_internal.prediction p
+     WHERE p.rel_id = (c).rel_id AND p.made_at < (c).seen_at AND (c).kind = 'fillfactor'
+       AND (p.from_fillfactor, p.to_fillfactor) = ((c).old_fillfactor, (c).new_fillfactor)
+     ORDER BY p.made_at DESC LIMIT 1;
+END;
+
+-- Whether a change of fillfactor followed advice, and did not hurt so far.
+CREATE FUNCTION ff_internal.as_advised(c ff_internal.change) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN EXISTS (SELECT FROM ff_internal.predicted(c) p WHERE p.verdict IS DISTINCT FROM 'hurt');
+
 -- The parts of model_input that come from the table's history; NULL if unknown. Columns as there.
 CREATE FUNCTION ff_internal.history_input(
     e ff_internal.table_evidence,
@@ -169,11 +184,9 @@ AS $$
                 ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
              WHERE f.began_at = ff_internal.collection_before(e.since_began_at)),
            d.*, k.*, f.old_fillfactor, f.updated, b.updated, b.hot,
-           EXISTS (
-            SELECT FROM ff_internal.prediction p
-              JOIN ff_internal.change c ON c.rel_id = p.rel_id AND c.kind = 'fillfactor' AND c.seen_at > p.made_at
-                   AND c.new_fillfactor = p.to_fillfactor
-             WHERE p.rel_id = e.rel_id AND p.to_fillfactor = e.fillfactor)::integer,
+           EXISTS (SELECT FROM ff_internal.change c
+                    WHERE c.rel_id = e.rel_id AND c.new_fillfactor = e.fillfactor
+                      AND ff_internal.as_advised(c))::integer,
            -- without the time of collections; the newest intervals are enough
            (SELECT sum(n.updated * greatest(0, l.busy_ms - f.busy_ms - 1000 * o.collecting_s)
                        / (1000 * extract(epoch FROM n.ended_at - n.began_at))) / nullif(sum(n.updated), 0)

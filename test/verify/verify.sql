@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(113);
+SELECT plan(116);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -536,6 +536,19 @@ UPDATE ff_internal.prediction SET predicted_hot_pct = 84, predicted_hot_low = 80
 SELECT is(ff_internal.calibration(:helped), 0.5::float8, 'HOT share ten points outside the range: calibration 0.5');
 UPDATE ff_internal.prediction SET verdict = 'hurt' WHERE rel_id = :helped;
 SELECT is(ff_internal.calibration(:helped), 0.2::float8, 'the change hurt: calibration 0.2');
+-- advice that stood for days was predicted each day; the verdict is with the last prediction
+SELECT is((SELECT ff_internal.as_advised(c) FROM ff_internal.change c WHERE c.rel_id = :helped), false,
+    'a change that hurt is not as advised');
+INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor)
+VALUES (:helped, now() - interval '2 days', 100, 50);
+SELECT is((SELECT ff_internal.as_advised(c) FROM ff_internal.change c WHERE c.rel_id = :helped), false,
+    'nor if an earlier prediction of it has no verdict');
+UPDATE ff_internal.prediction SET verdict = 'helped' WHERE rel_id = :helped AND verdict = 'hurt';
+ALTER TABLE helped SET (fillfactor = 50);
+SELECT is((SELECT (h.followed, ff_internal.as_advised(c))::text
+    FROM ff_internal.change c CROSS JOIN ff_internal.evidence() e CROSS JOIN ff_internal.history_input(e) h
+    WHERE c.rel_id = :helped AND e.rel_id = :helped), '(1,t)', 'one that helped is, for the model, too');
+ALTER TABLE helped RESET (fillfactor);
 
 -- Which tables are fitted: those whose updates grew by a tenth, and the others once a day.
 INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts)
