@@ -98,15 +98,9 @@ END
 $$;
 
 -- Microseconds to read one block, as measured by the last collection; NULL: unknown.
-CREATE FUNCTION ff_internal.io_speed(OUT read_us double precision)
-LANGUAGE plpgsql STABLE
-AS $$
-BEGIN
-    -- keeps its plan
-    SELECT c.read_us INTO read_us FROM ff_internal.collection c WHERE c.ended_at IS NOT NULL
-     ORDER BY c.began_at DESC LIMIT 1;
-END
-$$;
+CREATE FUNCTION ff_internal.io_speed(OUT read_us float8)
+LANGUAGE sql STABLE
+RETURN (SELECT c.read_us FROM ff_internal.collection c WHERE c.ended_at IS NOT NULL ORDER BY c.began_at DESC LIMIT 1);
 
 -- When the last collection before a time began, or that time: a table's first interval begins between two of them.
 CREATE FUNCTION ff_internal.collection_before(at timestamptz) RETURNS timestamptz
@@ -170,15 +164,14 @@ AS $$
        AND CASE WHEN r.sampled_at IS NULL THEN true
                 WHEN r.changes_since_sample = 0 THEN false
                 WHEN r.sampled_at < clock_timestamp() - interval '1 day' THEN true
-                ELSE r.changes_since_sample
-                     >= 0.01 * greatest(CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples ELSE 0 END, 100) END
+                ELSE r.changes_since_sample >= 0.01 * greatest(c.reltuples, 100) END
      ORDER BY (clock_timestamp() - coalesce(r.sampled_at, r.opened_at))
               * CASE WHEN r.changes_since_sample = 0 THEN 1 WHEN r.sampled_at IS NULL THEN 8 ELSE 4 END DESC,
               r.changes_since_sample DESC, r.rel_id
 $$;
 
 -- Length of a table's rows by the WAL of its INSERT statements; NULL: too few, or full-page images hide it.
-CREATE FUNCTION ff_internal.inserted_width(relation oid) RETURNS double precision
+CREATE FUNCTION ff_internal.inserted_width(relation oid) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
     -- a record has 5 bytes besides its row, and each index entry 84: the median of 93 tables that
@@ -302,10 +295,10 @@ BEGIN ATOMIC
 END;
 
 -- Runs a step in a subtransaction, so that an error affects only this table or step. Returns the step's result, NULL if
--- it is not a number, -1 after an error. The function writer gets the error (id, SQLSTATE, message); without one, a
--- warning says that the collection could not do what (none if that is NULL, or for is_skip() errors). Cancel, shutdown,
--- lack of resources and read-only transactions end the collection.
-CREATE FUNCTION ff_internal.try_step(step text, id bigint, writer text, what text) RETURNS bigint
+-- it is not a number, -1 after an error. The history has the errors of samples and of reading statements; of any other
+-- step, a warning says that the collection could not do what (none if that is NULL, or for is_skip() errors). Cancel,
+-- shutdown, lack of resources and read-only transactions end the collection.
+CREATE FUNCTION ff_internal.try_step(step text, id bigint, what text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -317,8 +310,11 @@ EXCEPTION
     WHEN operator_intervention OR insufficient_resources OR program_limit_exceeded OR invalid_transaction_state THEN
         RAISE;
     WHEN OTHERS THEN
-        IF writer IS NOT NULL THEN
-            EXECUTE format('SELECT ff_internal.%I($1, $2, $3)', writer) USING id, SQLSTATE, SQLERRM;
+        IF step = 'collect_pages' THEN
+            PERFORM ff_internal.collect_problem(id, SQLSTATE, SQLERRM);
+        ELSIF step = 'collect_statements' THEN
+            INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason)
+            VALUES (id, ff_internal.observed_at(), SQLSTATE || ' ' || SQLERRM);
         ELSIF what IS NOT NULL AND NOT ff_internal.is_skip(SQLSTATE) THEN
             RAISE WARNING USING ERRCODE = SQLSTATE, MESSAGE = format('could not %s: %s', what, SQLERRM);
         END IF;

@@ -368,14 +368,6 @@ BEGIN
 END
 $$;
 
--- Records an error of collect_statements().
-CREATE FUNCTION ff_internal.collect_statements_failed(id bigint, state text, why text) RETURNS void
-LANGUAGE sql VOLATILE
-BEGIN ATOMIC
-    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason)
-    VALUES (id, ff_internal.observed_at(), state || ' ' || why);
-END;
-
 -- Reasons why the statements of the lookback are incomplete, one per row.
 CREATE FUNCTION ff_internal.statements_missing() RETURNS SETOF text
 LANGUAGE sql STABLE

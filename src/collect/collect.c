@@ -100,16 +100,11 @@ run_step(Collector *c, const char *call)
 	return result;
 }
 
-/*
- * Runs a step that others do not depend on.  The function named by writer stores
- * an error.  If writer is NULL, a warning says "could not" and what; if both are
- * NULL, there is none.  See the SQL function.  Returns -1 after an error.
- */
+/* Runs a step that others do not depend on, see the SQL function.  Returns -1 after an error. */
 static int64
-try_step(Collector *c, const char *function, int64 of, const char *writer, const char *what)
+try_step(Collector *c, const char *function, int64 of, const char *what)
 {
-	return run_step(c, psprintf("try_step('%s', " INT64_FORMAT ", %s, %s)", function, of,
-								writer ? quote_literal_cstr(writer) : "NULL",
+	return run_step(c, psprintf("try_step('%s', " INT64_FORMAT ", %s)", function, of,
 								what ? quote_literal_cstr(what) : "NULL"));
 }
 
@@ -121,8 +116,8 @@ try_step(Collector *c, const char *function, int64 of, const char *writer, const
  * of relations left.
  */
 static int
-try_each(Collector *c, const char *list, const char *function, const char *writer,
-		 const char *what, TimestampTz deadline, int64 budget)
+try_each(Collector *c, const char *list, const char *function, const char *what,
+		 TimestampTz deadline, int64 budget)
 {
 	int			i;
 	int			n;
@@ -140,7 +135,7 @@ try_each(Collector *c, const char *list, const char *function, const char *write
 	{
 		bool		isnull;
 		Datum		rel_id = SPI_getbinval(due->vals[i], due->tupdesc, 1, &isnull);
-		int64		done = try_step(c, function, DatumGetInt64(rel_id), writer, what);
+		int64		done = try_step(c, function, DatumGetInt64(rel_id), what);
 
 		budget -= Max(done, 0);
 		if (done < 0)
@@ -190,17 +185,17 @@ collect(Collector *c)
 	pgstat_force_next_flush();
 	id = read_counters(c);
 	/* at once, so that both histories cover the same time */
-	try_step(c, "collect_statements", id, "collect_statements_failed", NULL);
-	try_step(c, "collect_horizon", id, NULL, "record what holds back pruning");
+	try_step(c, "collect_statements", id, NULL);
+	try_step(c, "collect_horizon", id, "record what holds back pruning");
 	run_step(c, psprintf("collect_settings(" INT64_FORMAT ")", id));
-	deferred = try_each(c, "collect_due()", "collect_pages", "collect_problem", NULL,
+	deferred = try_each(c, "collect_due()", "collect_pages", NULL,
 						TimestampTzPlusMilliseconds(began_at, (int64) ff_collect_time * 1000),
 						ff_collect_pages);
 	/* so that advice is ready when asked */
-	try_each(c, psprintf("fits_due(" INT64_FORMAT ")", id), "collect_fit", NULL,
+	try_each(c, psprintf("fits_due(" INT64_FORMAT ")", id), "collect_fit",
 			 "fit the model to a table",
 			 TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIT_MS), PG_INT64_MAX);
-	try_step(c, "collect_verdicts", id, NULL, "compare earlier advice with its result");
+	try_step(c, "collect_verdicts", id, "compare earlier advice with its result");
 	run_step(c, psprintf("collect_end(" INT64_FORMAT ", %d)", id, deferred));
 	/* a fixed number of batches, so that a backlog shrinks run by run */
 	for (int i = 0; i < ff_prune_batches && handled >= PRUNE_BATCH_ROWS; i++)
@@ -226,10 +221,8 @@ keep_extension_of(Oid procedure)
 }
 
 /*
- * CALL ff_collect()
- *
- * See the SQL procedure.  Further errors: 42704 or 55P03 if the extension is dropped
- * meanwhile (see ff_keep_extension()), 55000 if the procedure is in no extension.
+ * CALL ff_collect().  Further errors: 42704 or 55P03 if the extension is dropped meanwhile
+ * (see ff_keep_extension()), 55000 if the procedure is in no extension.
  */
 Datum
 ff_collect(PG_FUNCTION_ARGS)
