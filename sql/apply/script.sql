@@ -46,24 +46,6 @@ CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after t
      CROSS JOIN LATERAL (SELECT CASE WHEN s.observed @? '$.denied[*] ? (@.what starts with "pg_control_system")'
                                      THEN NULL ELSE s.system_identifier END) i(system_identifier));
 
--- Guard of rewrites: refuses, or returns the statement and one that reports the result.
-CREATE FUNCTION ff_internal.rewrite_guard() RETURNS text
-LANGUAGE sql IMMUTABLE
-RETURN $text$CREATE OR REPLACE FUNCTION pg_temp.ff_rewrite(who text[], expected text[], old_file oid, statement text,
-    was_run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$
-DECLARE
-    options CONSTANT text := pg_temp.ff_state(who, expected, expected);
-    verdict CONSTANT text := CASE WHEN NOT options ^@ 'unchanged' THEN options
-        WHEN pg_relation_filenode(format('%I.%I', who[1], who[2])::regclass) = old_file
-        THEN CASE WHEN was_run THEN 'refused: not rewritten, see the messages above' END
-        WHEN was_run THEN 'done: ' || statement ELSE 'unchanged: rewritten already' END;
-BEGIN
-    IF verdict IS NOT NULL THEN CALL pg_temp.ff_tell(who, verdict); RETURN; END IF;
-    RETURN NEXT statement;
-    RETURN NEXT format('DO %L', format('BEGIN PERFORM pg_temp.ff_rewrite(%L, %L, %L, %L, true); END',
-                                       who, expected, old_file, statement));
-END $ff$;$text$;
-
 -- Warnings for rewrites that write wal_bytes.
 CREATE FUNCTION ff_internal.cautions(wal_bytes bigint) RETURNS SETOF text
 LANGUAGE sql VOLATILE ROWS 10
@@ -381,6 +363,22 @@ DECLARE
     changes  CONSTANT jsonb[] := ARRAY(SELECT jsonb_array_elements(plan->'changes'));
     rewrites CONSTANT jsonb[] := ARRAY(SELECT c FROM unnest(changes) c
                                         WHERE rewrite AND (c->'rewrite'->>'wanted')::boolean);
+    -- of rewrites: refuses, or returns the statement and one that reports the result
+    guard    CONSTANT text :=
+$text$CREATE OR REPLACE FUNCTION pg_temp.ff_rewrite(who text[], expected text[], old_file oid, statement text,
+    was_run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $ff$
+DECLARE
+    options CONSTANT text := pg_temp.ff_state(who, expected, expected);
+    verdict CONSTANT text := CASE WHEN NOT options ^@ 'unchanged' THEN options
+        WHEN pg_relation_filenode(format('%I.%I', who[1], who[2])::regclass) = old_file
+        THEN CASE WHEN was_run THEN 'refused: not rewritten, see the messages above' END
+        WHEN was_run THEN 'done: ' || statement ELSE 'unchanged: rewritten already' END;
+BEGIN
+    IF verdict IS NOT NULL THEN CALL pg_temp.ff_tell(who, verdict); RETURN; END IF;
+    RETURN NEXT statement;
+    RETURN NEXT format('DO %L', format('BEGIN PERFORM pg_temp.ff_rewrite(%L, %L, %L, %L, true); END',
+                                       who, expected, old_file, statement));
+END $ff$;$text$;
 BEGIN
     RETURN QUERY SELECT ff_internal.script_header(plan, rewrite);
     IF changes = '{}' THEN
@@ -392,7 +390,7 @@ BEGIN
         '\if :{?undo} \else \set undo off \endif \if :{?provisional} \else \set provisional :undo \endif '
         '\encoding ' || (plan->>'client_encoding')]);
     RETURN QUERY SELECT string_to_table(concat_ws(E'\n', plan->>'guard',
-                            CASE WHEN rewrites <> '{}' THEN ff_internal.rewrite_guard() END, ''), E'\n');
+                            CASE WHEN rewrites <> '{}' THEN guard END, ''), E'\n');
     RETURN QUERY SELECT l FROM unnest(changes) WITH ORDINALITY c(c, n),
                                ff_internal.script_change(c.c, c.n, cardinality(changes)) l;
     RETURN QUERY SELECT l FROM jsonb_array_elements(plan->'templates') t, unnest(ARRAY['',

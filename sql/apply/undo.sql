@@ -78,17 +78,6 @@ AS $$
       FROM came c FULL JOIN gone g USING (shape)
 $$;
 
--- The statements that undo a change of a table; NULL if there are none.
-CREATE FUNCTION ff_internal.undo_change(id bigint) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT CASE c.kind WHEN 'indexes' THEN ff_internal.undo_indexes(r.relid, c.dropped_indexes, c.created_indexes)
-                       ELSE ff_internal.restore_options(r.relid, c.old_options, c.new_options, c.kind) END
-      FROM ff_internal.change c
-      JOIN ff_internal.followed r USING (rel_id)
-      JOIN pg_class t ON t.oid = r.relid AND t.relkind IN ('r', 'm')
-     WHERE c.change_id = id);
-
 -- The way back of the last change of each table's fillfactor, newest first, if it was as advised; of a target (or its
 -- partitions) any. Options that others changed since stay.
 CREATE FUNCTION ff_internal.plan_undo(target regclass) RETURNS SETOF jsonb

@@ -21,7 +21,7 @@ BEGIN ATOMIC
          CROSS JOIN LATERAL (SELECT (w.counted).*) i
          CROSS JOIN LATERAL (VALUES
                (3, CASE WHEN (c).rel_id IS NULL THEN 'calls per second' ELSE 'updates per second' END, '1/s', w.updated,
-                extract(epoch FROM w.ended_at - w.began_at)::double precision, 0, 1.0),
+                extract(epoch FROM w.ended_at - w.began_at)::float8, 0, 1.0),
                (4, 'HOT share', '%', i.hot_updated, w.updated,
                 (i.hot_updated + 2.0) * (w.updated - i.hot_updated + 2) / (w.updated + 4), 100),
                (5, 'newpage share', '%', i.newpage_updated, w.updated, 0, 100),
@@ -31,7 +31,7 @@ BEGIN ATOMIC
          WHERE w.compared
         UNION ALL
         (SELECT DISTINCT ON (s.side) 22, 'bytes per row', 'bytes', s.side,
-                p.blocks * current_setting('block_size')::double precision, p.live_rows, p.live_rows, 0, 1
+                p.blocks * current_setting('block_size')::float8, p.live_rows, p.live_rows, 0, 1
            FROM unnest('{before,after}'::text[]) s(side)
            LEFT JOIN span t USING (side)
            JOIN ff_internal.page_sample p ON p.rel_id = (c).rel_id AND CASE s.side
@@ -72,7 +72,7 @@ BEGIN ATOMIC
 END;
 
 -- The value of a measure, rounded.
-CREATE FUNCTION ff_internal.shown(value double precision, unit text) RETURNS numeric
+CREATE FUNCTION ff_internal.shown(value float8, unit text) RETURNS numeric
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(value::numeric, CASE unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END);
 
@@ -80,7 +80,7 @@ RETURN round(value::numeric, CASE unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE
 -- and its weight in the cost of a fillfactor. A difference counts if its 95 % interval excludes zero, it is large
 -- enough, and the measure has a weight.
 CREATE FUNCTION ff_internal.weighed(c ff_internal.changes)
-RETURNS TABLE (measure ff_internal.measure, difference double precision, words text, weight double precision)
+RETURNS TABLE (measure ff_internal.measure, difference float8, words text, weight float8)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT ROW(m.place, m.measure, m.unit, m.before, m.after, m.low, m.high,

@@ -1,20 +1,42 @@
 -- Stage verify: what a rehearsal on a scratch server needs to know of a table, and what came out. The client program
 -- ff_rehearse makes the one into the other.
 
--- The document, for a decision with a workload. predicted: figure, lowest and highest; of a HOT share once settled, in
--- a range that covers that of the observed window, too. a: at the table's fillfactor, b: at the other one.
-CREATE FUNCTION ff_internal.rehearsal_document(v ff_internal.judged, relation oid, to_fillfactor integer)
-RETURNS jsonb
-LANGUAGE sql STABLE
+CREATE FUNCTION @extschema@.ff_rehearsal(relation regclass, fillfactor integer DEFAULT NULL) RETURNS jsonb
+LANGUAGE plpgsql STABLE
 AS $$
+DECLARE
+    v     ff_internal.judged;
+    d     ff_internal.decision;
+    e     ff_internal.table_evidence;
+    c     ff_internal.choice;
+    other integer := fillfactor;
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    IF other NOT BETWEEN 10 AND 100 THEN
+        PERFORM ff_internal.refuse('22023', format('fillfactor %s is out of range', other),
+            'It must be between 10 and 100.');
+    END IF;
+    v := ff_internal.decision_with_curve(relation, true);
+    d := v.decision;
+    e := v.evidence;
+    c := (v.fit).choice;
+    other := coalesce(other, CASE WHEN d.action IN ('lower', 'raise') THEN d.recommended_fillfactor
+                                  WHEN e.fillfactor > 90 THEN 90 ELSE 100 END);
+    IF other = e.fillfactor THEN
+        PERFORM ff_internal.refuse('22023', format('the table has fillfactor %s already', other), NULL,
+            'Give the one to compare it with.');
+    END IF;
+    -- predicted: figure, lowest and highest; of a HOT share once settled, in a range that covers that of the observed
+    -- window, too; a: at the table's fillfactor, b: at the other one
+    RETURN (
     SELECT jsonb_build_object(
         'format', 1,
         'source', jsonb_build_object('system_identifier', s.system_identifier::text,
                                      'database_oid', s.database_oid::text,
                                      'version', s.server_version / 10000),
         'relation', ff_internal.plain(ff_internal.qualified_name(relation)), 'rel_id', e.rel_id,
-        'from', e.fillfactor, 'to', to_fillfactor,
-        'advised', d.action IN ('lower', 'raise') AND d.recommended_fillfactor = to_fillfactor,
+        'from', e.fillfactor, 'to', other,
+        'advised', d.action IN ('lower', 'raise') AND d.recommended_fillfactor = other,
         'table', jsonb_build_object(
             'rows', r.rows, 'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
             'ram_bytes', e.ram_bytes,
@@ -32,42 +54,14 @@ AS $$
                        FROM unnest('{server_version,data_checksums,shared_buffers,effective_cache_size,wal_level,
                            wal_compression,full_page_writes,wal_log_hints,max_wal_size,checkpoint_timeout,fsync,
                            synchronous_commit}'::text[]) n))
-      FROM (SELECT (v.evidence).*) e
-     CROSS JOIN LATERAL (SELECT (v.decision).*) d
-     CROSS JOIN LATERAL (SELECT ((v.fit).choice).*) c
-     CROSS JOIN ff_internal.server s
+      FROM ff_internal.server s
      CROSS JOIN LATERAL ff_internal.step_at((v.fit).steps, d.current_step) a
-     CROSS JOIN LATERAL (SELECT greatest(1, round((c.workload->>'table_rows')::float8))) r(rows)
-     CROSS JOIN LATERAL (SELECT 1 / avg(1.0 / ff_internal.rows_per_page(e.fillfactor, l.len::float8)),
-                                1 / avg(1.0 / ff_internal.rows_per_page(to_fillfactor, l.len::float8))
-                           FROM jsonb_array_elements_text(c.workload->'insert_len') l(len)) w(rows_a, rows_b)
-      LEFT JOIN LATERAL (SELECT x.* FROM unnest((v.fit).steps) x WHERE x.fillfactor >= to_fillfactor
-                          ORDER BY x.fillfactor LIMIT 1) b ON true
-$$;
-
-CREATE FUNCTION @extschema@.ff_rehearsal(relation regclass, fillfactor integer DEFAULT NULL) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    v   ff_internal.judged;
-    d   ff_internal.decision;
-    now integer;
-BEGIN
-    PERFORM ff_internal.check_role('reader');
-    IF fillfactor NOT BETWEEN 10 AND 100 THEN
-        PERFORM ff_internal.refuse('22023', format('fillfactor %s is out of range', fillfactor),
-            'It must be between 10 and 100.');
-    END IF;
-    v := ff_internal.decision_with_curve(relation, true);
-    d := v.decision;
-    now := (v.evidence).fillfactor;
-    fillfactor := coalesce(fillfactor, CASE WHEN d.action IN ('lower', 'raise') THEN d.recommended_fillfactor
-                                            WHEN now > 90 THEN 90 ELSE 100 END);
-    IF fillfactor = now THEN
-        PERFORM ff_internal.refuse('22023', format('the table has fillfactor %s already', now), NULL,
-            'Give the one to compare it with.');
-    END IF;
-    RETURN ff_internal.rehearsal_document(v, relation, fillfactor);
+     CROSS JOIN (SELECT greatest(1, round((c.workload->>'table_rows')::float8))) r(rows)
+     CROSS JOIN (SELECT 1 / avg(1.0 / ff_internal.rows_per_page(e.fillfactor, l.len::float8)),
+                        1 / avg(1.0 / ff_internal.rows_per_page(other, l.len::float8))
+                   FROM jsonb_array_elements_text(c.workload->'insert_len') l(len)) w(rows_a, rows_b)
+      LEFT JOIN LATERAL (SELECT x.* FROM unnest((v.fit).steps) x WHERE x.fillfactor >= other
+                          ORDER BY x.fillfactor LIMIT 1) b ON true);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal(regclass, integer) IS

@@ -6,10 +6,10 @@ CREATE TYPE ff_internal.measure AS (
     place   integer,          -- order of display; 0: the change as a whole, 1: intervals, 2: updates or calls
     measure text,             -- name
     unit    text,             -- of the next four; NULL: a number
-    before  double precision, -- value before the change
-    after   double precision, -- value after it
-    low     double precision, -- lower end of the 95 % interval of after - before; NULL: unknown
-    high    double precision, -- upper end
+    before  float8,           -- value before the change
+    after   float8,           -- value after it
+    low     float8,           -- lower end of the 95 % interval of after - before; NULL: unknown
+    high    float8,           -- upper end
     verdict text,             -- helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear
     note    text              -- why, or what is unknown
 )

@@ -29,8 +29,7 @@ AS $$
              FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
      CROSS JOIN LATERAL ff_internal.autovacuum(c.reloptions) o
      CROSS JOIN LATERAL (SELECT least(o.most, o.threshold +
-                                 o.scale * coalesce(nullif(greatest(c.reltuples, 0), 0), p.live_rows)))
-                        l(starts_at)
+                                 o.scale * coalesce(nullif(c.reltuples, 0), p.live_rows))) l(starts_at)
      CROSS JOIN LATERAL (
            SELECT 'autovacuum_enabled', 'true', 'change' WHERE NOT o.enabled
            UNION ALL
@@ -92,7 +91,7 @@ AS $$
         (30, 'wal_compression', (SELECT CASE WHEN 'lz4' = ANY (s.enumvals) THEN 'lz4' ELSE 'on' END
                                    FROM ff_internal.server_settings s WHERE s.name = 'wal_compression'), 'trial',
          format('%s of WAL since %s, at most %s %% of it full-page images', pg_size_pretty(w.wal_bytes),
-                to_char(w.stats_reset, 'YYYY-MM-DD HH24:MI'), f.images_pct),
+                ff_internal.minute(w.stats_reset), f.images_pct),
          CASE WHEN s.own ->> 'wal_compression' <> 'off' THEN 'on already'
               WHEN w.wal_bytes < k.enough_wal THEN 'too little WAL yet to judge'
               WHEN f.images_pct < k.images_pct THEN 'less than half of the WAL is full-page images' END,
@@ -126,7 +125,7 @@ BEGIN
         -- the last change of each setting and its verdict
         SELECT (c.change).setting, (c.change).old_value, j.verdict = 'hurt' AS hurt,
                'Changed: ' || (c.change).change || format(', seen %s; ff_verify(): %s: %s',
-                      to_char((c.change).seen_at, 'YYYY-MM-DD HH24:MI'), j.verdict, j.note) AS words
+                      ff_internal.minute((c.change).seen_at), j.verdict, j.note) AS words
           FROM (SELECT DISTINCT ON (h.setting) h AS change FROM ff_internal.changes h
                  WHERE h.rel_id IS NULL ORDER BY h.setting, h.seen_at DESC) c
          CROSS JOIN LATERAL ff_internal.judged(c.change) j

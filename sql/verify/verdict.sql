@@ -76,11 +76,11 @@ AS $$
                          THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
 $$;
 
--- The rows of ff_verify(), which plans them only for those who may read.
+-- The rows of ff_verify(). Of its own, because check_role() must run before this is planned, see show_shards().
 CREATE FUNCTION ff_internal.verified(target regclass DEFAULT NULL, all_measures boolean DEFAULT false)
 RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
-               before double precision, after double precision, predicted double precision,
-               difference_low double precision, difference_high double precision, unit text, note text, undo text)
+               before float8, after float8, predicted float8,
+               difference_low float8, difference_high float8, unit text, note text, undo text)
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
@@ -90,7 +90,7 @@ AS $$
         SELECT c.*, j.*, f AS altered, p AS prediction
           FROM ff_internal.changes c
          CROSS JOIN LATERAL ff_internal.judged(c) j
-          LEFT JOIN ff_internal.change f ON f.change_id = c.change_id AND f.kind = 'fillfactor'
+          LEFT JOIN ff_internal.change f ON f.change_id = c.change_id
           LEFT JOIN LATERAL ff_internal.predicted(f) p ON true
          WHERE target IS NULL OR c.rel_id = (SELECT a.rel_id FROM asked a)
          ORDER BY c.seen_at DESC, c.relation, c.change, j.place
@@ -100,7 +100,10 @@ AS $$
            CASE WHEN NOT o.anything THEN r.x[4] END, CASE WHEN NOT o.anything THEN r.x[5] END, v.unit, n.note,
            CASE WHEN v.place = 0 AND v.verdict = 'hurt'
                 THEN CASE v.kind WHEN 'setting' THEN ff_internal.undo_setting(v.setting, v.old_value)
-                                 ELSE ff_internal.undo_change(v.change_id) END END
+                             WHEN 'indexes' THEN ff_internal.undo_indexes(
+                                 v.relation, (v.altered).dropped_indexes, (v.altered).created_indexes)
+                             ELSE ff_internal.restore_options(
+                                 v.relation, (v.altered).old_options, (v.altered).new_options, v.kind) END END
       FROM v
       -- hide an interval of 100 points, or as wide as the value before: it says nothing (chosen)
      CROSS JOIN LATERAL (SELECT coalesce(v.verdict = 'unclear' AND v.high - v.low
@@ -116,7 +119,8 @@ AS $$
                           FROM unnest(ARRAY[v.before, v.after, p.x, v.low, v.high]) u(x))) r(x)
      CROSS JOIN LATERAL (
            SELECT CASE WHEN v.place = 0 THEN concat_ws('; ', v.note,
-                            CASE WHEN (v.altered).new_fillfactor < (v.altered).old_fillfactor AND v.verdict <> 'helped'
+                            CASE WHEN v.kind = 'fillfactor' AND v.verdict <> 'helped'
+                                      AND (v.altered).new_fillfactor < (v.altered).old_fillfactor
                                       AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i
                                            WHERE i.rel_id = v.rel_id AND i.ended_at > v.before_at AND i.rewritten)
                                  THEN 'not rewritten since; its old pages are as full as before' END,
@@ -139,8 +143,8 @@ $$;
 
 CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
 RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
-               before double precision, after double precision, predicted double precision,
-               difference_low double precision, difference_high double precision, unit text, note text, undo text)
+               before float8, after float8, predicted float8,
+               difference_low float8, difference_high float8, unit text, note text, undo text)
 LANGUAGE sql STABLE ROWS 1000
 AS $$
     SELECT ff_internal.check_role('reader');
@@ -161,26 +165,6 @@ note: why. undo: statements that undo a change that hurt; run them one by one ou
 WAL, blocks and time compare the same statement before and after; only statements that update nothing else count.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
--- The rows of ff_verified.
-CREATE FUNCTION ff_internal.verdicts()
-RETURNS TABLE (relation regclass, changed text, change text, verdict text, result text)
-LANGUAGE sql STABLE ROWS 100
-BEGIN ATOMIC
-    SELECT ff_internal.check_role('reader');
-    SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'), regexp_replace(v.change, '^fillfactor ', ''),
-           max(v.verdict) FILTER (WHERE v.measure = 'overall'),
-           concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
-               max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),
-               max(v.note) FILTER (WHERE v.measure = 'statements'),
-               'predicted: ' || nullif(concat_ws(', ',
-                    max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT',
-                    max(v.predicted) FILTER (WHERE v.measure = 'WAL per update') || ' bytes of WAL'), '')), 46),
-               'undo: ' || max(v.undo))
-      FROM @extschema@.ff_verify() v
-     GROUP BY v.relation, v.changed_at, v.change
-     ORDER BY v.changed_at DESC, v.relation, v.change;
-END;
-
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_verified (
     -- The verdicts of ff_verify() at a glance, under 100 characters wide, latest first.
@@ -190,7 +174,19 @@ CREATE VIEW @extschema@.ff_verified (
     verdict,  -- helped, no difference, hurt, too early
     result    -- a line for each measure that counts, before -> after (uncertain: the 95 % interval of the difference
               -- includes zero); what the advice predicted; the statements that undo a change that hurt
-) AS SELECT * FROM ff_internal.verdicts()
+) AS
+SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'), regexp_replace(v.change, '^fillfactor ', ''),
+       max(v.verdict) FILTER (WHERE v.measure = 'overall'),
+       concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
+           max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),
+           max(v.note) FILTER (WHERE v.measure = 'statements'),
+           'predicted: ' || nullif(concat_ws(', ',
+                max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT',
+                max(v.predicted) FILTER (WHERE v.measure = 'WAL per update') || ' bytes of WAL'), '')), 46),
+           'undo: ' || max(v.undo))
+  FROM @extschema@.ff_verify() v
+ GROUP BY v.relation, v.changed_at, v.change
+ ORDER BY v.changed_at DESC, v.relation, v.change
 $$);
 
 -- Judges the last change of each kind of a table, if something was counted since; again hourly, before the first

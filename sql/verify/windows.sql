@@ -5,16 +5,16 @@
 -- because updates within an interval are not independent.
 
 -- Half width of a two-sided 95 % interval, in standard errors, by degrees of freedom (Student's t).
-CREATE FUNCTION ff_internal.t_quantile(freedom double precision) RETURNS double precision
+CREATE FUNCTION ff_internal.t_quantile(freedom float8) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_t_quantile';
 
 -- Returns the ratio sum(x) / sum(n) before and after a change, and the 95 % interval of the difference (Welch), of
 -- logarithms if asked; NULL if unknown. The variance of a ratio is that of its intervals (ratio estimator), at least
 -- sum(q) / sum(n)^2.
-CREATE FUNCTION ff_internal.compared(is_after boolean[], x double precision[], n double precision[],
-    q double precision[], logarithms boolean, OUT before double precision, OUT after double precision,
-    OUT low double precision, OUT high double precision)
+CREATE FUNCTION ff_internal.compared(is_after boolean[], x float8[], n float8[],
+    q float8[], logarithms boolean, OUT before float8, OUT after float8,
+    OUT low float8, OUT high float8)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     WITH side AS (
@@ -98,7 +98,7 @@ COMMENT ON VIEW ff_internal.changes IS
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of
 -- its side's updates, if that has three intervals. other rate: far from the median rate after the change.
 CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
-RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated double precision,
+RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated float8,
                counted ff_internal.counter_interval, left_out text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -108,7 +108,7 @@ BEGIN ATOMIC
                least((c).seen_at + r, (c).until) AS until
           FROM ff_internal.lookback() r
     ), watched AS (
-        SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::double precision AS updated, i AS counted, i.rewritten
+        SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::float8 AS updated, i AS counted, i.rewritten
           FROM constant k
           JOIN ff_internal.counter_interval i ON i.rel_id = (c).rel_id
                AND i.ended_at BETWEEN k.since AND k.until + k.slack
@@ -139,7 +139,7 @@ BEGIN ATOMIC
         SELECT r.*, coalesce(r.why, CASE WHEN count(*) OVER same >= 3
                     AND 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same
                                          THEN 'settling' END) AS reason,
-               r.updated / nullif(extract(epoch FROM r.ended_at - r.began_at), 0)::double precision AS rate
+               r.updated / nullif(extract(epoch FROM r.ended_at - r.began_at), 0)::float8 AS rate
           FROM usable r WINDOW same AS (PARTITION BY r.side, r.why)
     )
     SELECT s.side, s.began_at, s.ended_at, s.updated, s.counted,
@@ -155,8 +155,8 @@ END;
 -- if relation_id is NULL. x: the amount. m: its rows or calls. n: x at each statement's mean from before the change. q:
 -- least variance, see compared().
 CREATE FUNCTION ff_internal.statements_observed(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
-RETURNS TABLE (place integer, measure text, unit text, side text, x double precision, m double precision,
-               n double precision, q double precision)
+RETURNS TABLE (place integer, measure text, unit text, side text, x float8, m float8,
+               n float8, q float8)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH said AS (

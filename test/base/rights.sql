@@ -181,7 +181,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 	('{
 		add_statement,admit_statements,check_collector,check_cron,close_statements,close_tables,collect,
 		collect_begin,collect_counted,collect_counters,collect_end,collect_fit,collect_horizon,collect_pages,
-		collect_problem,collect_settings,collect_statements,collect_statements_failed,collect_verdicts,
+		collect_problem,collect_settings,collect_statements,collect_verdicts,
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
 		is_skip,job_name,note,note_fit,
@@ -206,7 +206,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
 CREATE TABLE helping AS
-	SELECT unnest('{overview,fitted,blocked,verdicts,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
+	SELECT unnest('{overview,fitted,blocked,lines,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
 SELECT is_empty(format($$ (SELECT name FROM listed WHERE %L OR NOT of_hub UNION ALL SELECT name FROM helping)
 	EXCEPT SELECT proname FROM own_function $$, :'dblink'), 'each function that is listed exists');
 SELECT is_empty($$ SELECT name FROM listed GROUP BY name HAVING count(*) > 1 $$, 'no function is listed twice');

@@ -111,8 +111,6 @@ is(value(q{SELECT count(*) FROM ff_verify() WHERE change <> ''}), 0, 'ff_verify(
 is(value(q{SELECT string_agg(note, '') FROM ff_verify('here')}),
 	'not collected yet: run CALL ff_collect() or ff_schedule()',
 	'ff_verify() of a table says that it was not collected yet');
-is(value(q{SELECT ff_internal.undo_change(change_id) FROM ff_internal.change WHERE kind = 'fillfactor'}), '',
-	'it is not undone on a table of this cluster');
 is(value(q{SELECT string_agg(event, '') FROM ff_history('here')}),
 	'not collected yet: run CALL ff_collect() or ff_schedule()', 'ff_history() says the same');
 is(value('SELECT count(*) FROM ff_metrics'), 0, 'ff_metrics has no row');
