@@ -8,8 +8,7 @@ AS $$
     -- The smaller of two server counts: the live count may hold rows twice that were reported after a vacuum had seen
     -- them; reltuples lacks all rows since the last vacuum or analyze.
     SELECT least(pg_stat_get_live_tuples(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid),
-                 CASE WHEN c.reltuples BETWEEN 0 AND 1e15 THEN c.reltuples::bigint ELSE 0 END
-                     - pg_stat_get_dead_tuples(c.oid))
+                 greatest(c.reltuples, 0)::bigint - pg_stat_get_dead_tuples(c.oid))
            - pg_stat_get_xact_tuples_deleted(c.oid)
       FROM pg_class c WHERE c.oid = history_table
 $$;

@@ -2,12 +2,12 @@
 
 -- Value of fillfactor_advisor.NAME in its base unit (lookback, retention, payback_time: seconds). Error 42704: no such
 -- setting.
-CREATE FUNCTION ff_internal.setting(name text) RETURNS double precision
+CREATE FUNCTION ff_internal.setting(name text) RETURNS float8
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
 
 -- Seconds in words, rounded to a suitable unit.
-CREATE FUNCTION ff_internal.span(seconds double precision) RETURNS text
+CREATE FUNCTION ff_internal.span(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
             WHEN seconds < 7200 THEN round((seconds / 60)::numeric) || ' min'
@@ -15,7 +15,7 @@ RETURN CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
             ELSE round((seconds / 86400)::numeric) || ' days' END;
 
 -- A percentage with at most one decimal.
-CREATE FUNCTION ff_internal.percent(value double precision) RETURNS text
+CREATE FUNCTION ff_internal.percent(value float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN trim_scale(round(value::numeric, 1)) || ' %';
 

@@ -1,7 +1,8 @@
 -- Stage collect: read what the server counts for each table and compare it with the baselines. None of the readers
 -- waits for a lock (src/collect/counters.c, src/collect/relation.c).
 
--- A table's valid indexes, sorted by OID (NULL: none), and its statistics since the last reset.
+-- A table's valid indexes, sorted by OID (NULL: none), and its statistics since the last reset; reset_at: -infinity:
+-- never, NULL: not known before PostgreSQL 19.
 CREATE FUNCTION ff_internal.counters(
     relation oid, OUT index_oids oid[], OUT analyzes bigint, OUT counted ff_internal.counters,
     OUT reset_at timestamptz)

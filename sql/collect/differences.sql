@@ -126,7 +126,7 @@ BEGIN
                    -- a rewrite moves every row
                    + CASE WHEN (d.now).relfilenode = r.relfilenode THEN 0
                           ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM ff_internal.user_table o
-                                          WHERE o.relid = r.relid AND o.reltuples < 1e15), 100) END
+                                          WHERE o.relid = r.relid), 100) END
           FROM unnest($1) d WHERE r.rel_id = (d.was).rel_id AND r.relid = (d.now).relid $q$, state)
       USING differences, epoch, previous, snapshot_at;
 

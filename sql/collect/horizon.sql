@@ -1,16 +1,16 @@
 -- Stage collect: which sessions, slots and prepared transactions hold back pruning.
 
 -- What a session's statement does, without any literal of it: its text in pg_stat_statements, where parameters stand
--- for constants, or else its first word; NULL if that is no command.
+-- for constants, or else its first word; NULL if that is no keyword.
 CREATE FUNCTION ff_internal.statement_shown(query text, id bigint) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    reader CONSTANT text := (SELECT format('%I.pg_stat_statements', n.nspname)
-                               FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-                              WHERE e.extname = 'pg_stat_statements');
-    shown  text;
-    word   CONSTANT text := upper(substring(query FROM '^[\s(]*([A-Za-z]+)'));
+    reader     CONSTANT text := (SELECT format('%I.pg_stat_statements', n.nspname)
+                                   FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+                                  WHERE e.extname = 'pg_stat_statements');
+    first_word CONSTANT text := substring(query FROM '^[\s(]*([A-Za-z]+)');
+    shown      text;
 BEGIN
     IF reader IS NOT NULL AND id IS NOT NULL THEN
         BEGIN
@@ -24,11 +24,7 @@ BEGIN
     IF shown !~ '''|[$][^0-9]|(^|[^$[:alnum:]_])[0-9]' THEN
         RETURN shown;
     END IF;
-    RETURN CASE WHEN word = ANY ('{ABORT,ALTER,ANALYZE,BEGIN,CALL,CHECKPOINT,CLOSE,CLUSTER,COMMIT,COPY,CREATE,'
-                                 'DECLARE,DELETE,DO,DROP,END,EXECUTE,EXPLAIN,FETCH,GRANT,INSERT,LOCK,MERGE,MOVE,'
-                                 'PREPARE,REFRESH,'
-                                 'REINDEX,RELEASE,RESET,REVOKE,ROLLBACK,SAVEPOINT,SELECT,SET,SHOW,START,TABLE,'
-                                 'TRUNCATE,UPDATE,VACUUM,VALUES,WITH}'::text[]) THEN word END;
+    RETURN (SELECT upper(k.word) FROM pg_get_keywords() k WHERE k.word = lower(first_word));
 END
 $$;
 

@@ -70,13 +70,9 @@ END;
 -- Returns the columns that an UPDATE of these changes, those that triggers change then, and the stored generated
 -- columns that depend on them; NULL: unknown.
 CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql STABLE STRICT
 AS $$
 BEGIN
-    -- NULL || '{}' would be '{}': no column, instead of unknown ones
-    IF columns IS NULL THEN
-        RETURN NULL;
-    END IF;
     columns := columns || coalesce(
         (SELECT array_agg(c.name)
            FROM ff_internal.update_triggers(relation) t

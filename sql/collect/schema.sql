@@ -34,12 +34,11 @@ CREATE TABLE ff_internal.collection (
         -- sessions writing since before the previous collection: their updates are not counted yet
     own_inserts     bigint NOT NULL, -- this table's counter of inserted rows; it falls if all counters are reset
     next_xid        xid8,            -- next transaction id
-    busy_ms         double precision, -- time spent so far in statements and open transactions by sessions of this
+    busy_ms         float8,           -- time spent so far in statements and open transactions by sessions of this
         -- database, milliseconds
     blocks_read     bigint CHECK (blocks_read >= 0), -- blocks of this database read so far
-    read_ms         double precision CHECK (read_ms >= 0), -- time for these, milliseconds; NULL: track_io_timing was
-        -- off
-    read_us         double precision -- microseconds to read a block, mean over the lookback; NULL: too few were timed
+    read_ms         float8 CHECK (read_ms >= 0), -- time for these, milliseconds; NULL: track_io_timing was off
+    read_us         float8           -- microseconds to read a block, mean over the lookback; NULL: too few were timed
 );
 $$);
 CREATE INDEX collection_began_at ON ff_internal.collection (began_at);
@@ -243,8 +242,8 @@ CREATE TYPE ff_internal.statement_counters AS (
     -- What pg_stat_statements counts for a statement; in an entry, since it was entered.
     calls          bigint,           -- executions
     rows           bigint,           -- rows of the statement itself, without its WITH queries
-    total_ms       double precision, -- execution time, milliseconds
-    squares        double precision, -- sum of squared execution times, ms^2
+    total_ms       float8,           -- execution time, milliseconds
+    squares        float8,           -- sum of squared execution times, ms^2
     blocks_hit     bigint,           -- shared buffer hits
     blocks_read    bigint,           -- blocks read into shared buffers
     blocks_dirtied bigint,           -- blocks dirtied
@@ -262,8 +261,8 @@ CREATE TYPE ff_internal.statement_entry AS (
     toplevel   boolean,              -- sent by a client, not run inside a function
     userid     oid,                  -- role that ran it
     entered_at timestamptz,          -- when it was entered; NULL before pg_stat_statements 1.11
-    min_ms     double precision,     -- shortest execution, milliseconds
-    max_ms     double precision,     -- longest execution, milliseconds
+    min_ms     float8,               -- shortest execution, milliseconds
+    max_ms     float8,               -- longest execution, milliseconds
     counted    ff_internal.statement_counters -- its counters
 );
 $$);

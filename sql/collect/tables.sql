@@ -10,7 +10,9 @@ SELECT c.oid AS relid,
        n.nspname, c.relname,
        -- no mapped relation is included, so this is the file
        coalesce((o.said->>'relfilenode')::oid, c.relfilenode) AS relfilenode, c.reloptions,
-       coalesce((o.said->>'reltuples')::real, c.reltuples) AS reltuples, o.said AS observed,
+       -- the owner of a table can set it to anything
+       (SELECT t.n FROM coalesce((o.said->>'reltuples')::real, c.reltuples) t(n) WHERE t.n BETWEEN 0 AND 1e15)
+           AS reltuples, o.said AS observed,
        CASE WHEN c.relkind = 'p' THEN 'partitioned: holds no rows itself, its partitions are advised one by one'
             WHEN c.relkind = 'f' THEN 'foreign table: its pages are on another server'
             WHEN c.relpersistence = 't' THEN 'temporary table: it goes with its session'
@@ -32,4 +34,4 @@ SELECT c.oid AS relid,
 COMMENT ON VIEW ff_internal.user_table IS
 'Tables outside the system schemas. not_examined: why a table is not examined; NULL: it is. created_xid: transaction '
 'that created the table; distinguishes it from a later table with the same OID. observed: in a mirror, what the '
-'source said of the table.';
+'source said of the table. reltuples: NULL: unknown.';

@@ -29,13 +29,13 @@ CREATE TYPE ff_internal.table_evidence AS (
     snapshot_at          timestamptz, -- when its counters were last read
     window_s             float8, -- seconds watched in the window; NULL: never collected
     began_at             timestamptz, -- as in table_window, to recent; NULL: nothing was written
-    intervals            bigint,     -- as there
-    counted              ff_internal.counters, -- as there
-    cycles               float8,     -- as there
+    intervals            bigint,
+    counted              ff_internal.counters,
+    cycles               float8,
     since_change_s       float8, -- seconds watched since the last change of fillfactor or indexes
     since_began_at       timestamptz, -- as there, to recent; NULL: no collection saw the change yet
-    since                ff_internal.counters, -- as there
-    recent               ff_internal.counters, -- as there
+    since                ff_internal.counters,
+    recent               ff_internal.counters,
     counts_lost          boolean,    -- track_counts was off in a collection of the window
     open_writers         integer,    -- sessions whose updates were not counted yet at the last collection
     heap_bytes           bigint,     -- size of the main fork now; NULL: unknown
@@ -47,21 +47,21 @@ CREATE TYPE ff_internal.table_evidence AS (
     problem              text,       -- SQLSTATE and message if the last sample failed
     sampled_at           timestamptz, -- key of its last page sample; NULL: never sampled
     blocks               bigint,     -- as in page_sample, to update_group_rows
-    live_rows            float8, -- as there
-    rows_per_page        real,       -- as there
-    inserted_width       real,       -- as there
-    updated_width        real,       -- as there
-    update_group_rows    real,       -- as there
+    live_rows            float8,
+    rows_per_page        real,
+    inserted_width       real,
+    updated_width        real,
+    update_group_rows    real,
     seen_hot             float8, -- superseded_hot of the sample; NULL: sampled before the last change
     seen_same_page       float8, -- superseded_same_page, likewise
     seen_newpage         float8, -- superseded_newpage, likewise
     indexed_share        float8, -- see indexed_share(); NULL: unknown, or nearly all recent updates were HOT
     hot_share            float8, -- HOT share of the recent updates, 0 to 1
     newpage_share        float8, -- as split_updates() says of the recent updates, to kept_with_room
-    blocked_share        float8, -- as there
-    recoverable_share    float8, -- as there
-    kept_share           float8, -- as there
-    kept_with_room       float8, -- as there
+    blocked_share        float8,
+    recoverable_share    float8,
+    kept_share           float8,
+    kept_with_room       float8,
     held_back            text        -- what an old snapshot cost, in words, if updates lack room; NULL: nothing
 );
 $$);

@@ -9,7 +9,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 -- without a new value stay. same_state: fillfactor and indexes did not change in between; if they did, superseded
 -- versions are not pooled. Returns the sample alone if an argument is NULL. src/sample/heap.c has each column's rule.
 CREATE FUNCTION ff_internal.pool_samples(
-    sample ff_internal.page_sample, earlier ff_internal.page_sample, keep double precision, same_state boolean)
+    sample ff_internal.page_sample, earlier ff_internal.page_sample, keep float8, same_state boolean)
 RETURNS ff_internal.page_sample
 AS 'MODULE_PATHNAME', 'ff_pool_samples'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -17,7 +17,7 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION @extschema@.ff_sample(
     relation regclass, OUT relation regclass, OUT blocks bigint, OUT blocks_read integer,
     OUT live_pct real, OUT live_pct_err real, OUT dead_pct real, OUT dead_pct_err real,
-    OUT free_pct real, OUT free_pct_err real, OUT live_rows double precision, OUT live_rows_err real,
+    OUT free_pct real, OUT free_pct_err real, OUT live_rows float8, OUT live_rows_err real,
     OUT inserted_width real, OUT updated_width real)
 AS 'MODULE_PATHNAME', 'ff_sample'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;

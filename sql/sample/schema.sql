@@ -17,16 +17,15 @@ CREATE TABLE ff_internal.page_sample (
     live_pct             real,       -- live row bytes, percent of the table
     dead_pct             real,       -- dead and recently dead row bytes, percent of the table
     free_pct             real,       -- free space, percent of the table
-    live_rows            double precision, -- live rows
-    dead_rows            double precision, -- dead and recently dead rows
-    recently_dead_rows   double precision, -- of these, possibly still visible to a snapshot
-    updated_hot_rows     double precision, -- live rows whose newest version is heap-only; a rewrite clears that flag
-    updated_nonhot_rows  double precision, -- live rows whose newest version came from a non-HOT update
-    superseded_hot       double precision, -- old versions with a heap-only successor; pooled since the last change of
+    live_rows            float8,     -- live rows
+    dead_rows            float8,     -- dead and recently dead rows
+    recently_dead_rows   float8,     -- of these, possibly still visible to a snapshot
+    updated_hot_rows     float8,     -- live rows whose newest version is heap-only; a rewrite clears that flag
+    updated_nonhot_rows  float8,     -- live rows whose newest version came from a non-HOT update
+    superseded_hot       float8,     -- old versions with a heap-only successor; pooled since the last change of
         -- fillfactor or indexes; only its ratio to the next two counts
-    superseded_same_page double precision, -- with a successor in the same page, not heap-only: an indexed column
-        -- changed
-    superseded_newpage   double precision, -- with a successor in another page: the page was full
+    superseded_same_page float8,     -- with a successor in the same page, not heap-only: an indexed column changed
+    superseded_newpage   float8,     -- with a successor in another page: the page was full
     rows_per_page        real,       -- live rows on a page that holds any, mean
     rows_per_page_max    real,       -- most live rows seen on a page
     inserted_width       real,       -- mean length of rows never updated, bytes with header, not aligned; kept
