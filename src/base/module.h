@@ -2,6 +2,8 @@
  * module.h
  *	  Shared by all files: settings, rights, shards, rows for SQL, and differences between
  *	  server versions.
+ *
+ * A function that SQL calls has its contract at its SQL declaration, which "SQL:" names.
  */
 #ifndef FF_MODULE_H
 #define FF_MODULE_H

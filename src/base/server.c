@@ -108,11 +108,7 @@ ff_nap(double milliseconds)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/*
- * ff_refuse(sqlstate text, message text, detail text, hint text)
- *
- * Raises this error; detail and hint may be NULL.
- */
+/* SQL: refuse() */
 Datum
 ff_refuse(PG_FUNCTION_ARGS)
 {
@@ -163,9 +159,7 @@ ff_check_role(PG_FUNCTION_ARGS)
 }
 
 /*
- * ff_free_bytes(tablespace oid) returns bigint
- *
- * Bytes that the server's user may still write to the file system of a tablespace;
+ * SQL: free_bytes(): bytes that the server's user may still write to the file system of a tablespace;
  * 0: the default one of this database; NULL: that of the WAL.
  *
  * Errors: 42704 no such tablespace, and those of statvfs().
@@ -200,12 +194,7 @@ ff_free_bytes(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) fs.f_bavail * (int64) fs.f_frsize);
 }
 
-/*
- * ff_summarizing(access_method oid, server_version integer) returns boolean
- *
- * Whether an update of columns with such indexes may still be HOT on a server of this
- * version (BRIN, from PostgreSQL 16 on).  NULL if the OID is not an index access method.
- */
+/* SQL: summarizing() */
 Datum
 ff_summarizing(PG_FUNCTION_ARGS)
 {

@@ -129,11 +129,8 @@ _PG_init(void)
 }
 
 /*
- * ff_setting(name text)
- *
- * Returns fillfactor_advisor.NAME in its base unit: a lookback of '7d' is 604800.
- * Unlike current_setting() it also works in a session that has not loaded the
- * library yet: the call loads it.  Error 42704: no such setting.
+ * SQL: setting().  Unlike current_setting() it also works in a session that has not loaded the
+ * library yet: the call loads it.
  */
 Datum
 ff_setting(PG_FUNCTION_ARGS)

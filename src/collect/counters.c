@@ -131,12 +131,8 @@ ff_read_counters(FunctionCallInfo fcinfo, int arg, TupleDesc counters, int64 *co
 }
 
 /*
- * ff_counters(relation oid)
- *
- * The valid indexes of a relation, its analyzes, its counters and when these were
- * reset (-infinity: never; NULL: not known before PostgreSQL 19), each read once.  In
- * SQL, this would cost more than everything else that a collection does for an unchanged
- * table.
+ * SQL: counters().  In SQL itself, this would cost more than everything else that a collection does for
+ * an unchanged table.
  */
 Datum
 ff_counters(PG_FUNCTION_ARGS)
@@ -167,13 +163,7 @@ ff_counters(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 
-/*
- * ff_counted_since(now counters, was relation)
- *
- * counted: what was counted since a baseline (NULL: since the table was created);
- * fell: whether a counter is lower than then, which only a reset explains.  A
- * difference below zero is given as zero.  Both are NULL if now is.
- */
+/* SQL: counted_since().  A difference below zero is given as zero.  Both are NULL if now is. */
 Datum
 ff_counted_since(PG_FUNCTION_ARGS)
 {
@@ -199,12 +189,7 @@ ff_counted_since(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 
-/*
- * ff_counters_plus(total counters, counted record)
- *
- * The step of the aggregate total(): adds a row's counters to the total, which begins
- * with NULL.
- */
+/* SQL: counters_plus(), the step of the aggregate total(), which begins with NULL */
 Datum
 ff_counters_plus(PG_FUNCTION_ARGS)
 {

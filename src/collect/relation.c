@@ -144,12 +144,8 @@ ff_list_indexes(Oid relid, bool only_valid)
 }
 
 /*
- * ff_index_definitions(relation oid, indexes oid[])
- *
- * The definitions of these indexes of a relation, in the given order; '' for one
- * that is gone or locked, and for all if the relation's lock is not available at once.
- * pg_get_indexdef() alone would wait for that lock, and fail if the relation is
- * dropped meanwhile.
+ * SQL: own_index_definitions().  pg_get_indexdef() alone would wait for the relation's lock, and
+ * fail if the relation is dropped meanwhile.
  */
 Datum
 ff_index_definitions(PG_FUNCTION_ARGS)
@@ -184,13 +180,8 @@ ff_index_definitions(PG_FUNCTION_ARGS)
 }
 
 /*
- * ff_sizes(relation oid)
- *
- * heap_bytes, index_bytes, toast_bytes: main forks of a table, its indexes and its
- * TOAST table; each NULL if the table or a file is missing.  fault: why a file could
- * not be examined.  Unlike
- * pg_relation_size() it takes no lock, so it never waits, and it leaves nothing in
- * the caches.
+ * SQL: own_sizes().  Unlike pg_relation_size() it takes no lock, so it never waits, and it leaves
+ * nothing in the caches.
  */
 Datum
 ff_sizes(PG_FUNCTION_ARGS)
@@ -221,12 +212,7 @@ ff_sizes(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 
-/*
- * ff_born_at(relation oid)
- *
- * When the file of a relation's main fork was made, unless it replaced an earlier one; NULL:
- * unknown.  Not all systems and file systems record it.
- */
+/* SQL: born_at().  Not all systems and file systems record it. */
 Datum
 ff_born_at(PG_FUNCTION_ARGS)
 {
@@ -243,12 +229,7 @@ ff_born_at(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/*
- * ff_server()
- *
- * Identity of the server: system_identifier (of the cluster), timeline (of the WAL
- * written or replayed now), database_oid.
- */
+/* SQL: own_server() */
 Datum
 ff_server(PG_FUNCTION_ARGS)
 {
@@ -267,12 +248,7 @@ ff_server(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }
 
-/*
- * ff_fillfactor(reloptions text[])
- *
- * The fillfactor (percent) that the server reads from a table's stored options,
- * in any spelling ('80.5' and '0x50' are both 80); 100 if there is none.
- */
+/* SQL: effective_fillfactor(): '80.5' and '0x50' are both 80 */
 Datum
 ff_fillfactor(PG_FUNCTION_ARGS)
 {

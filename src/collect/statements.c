@@ -3,10 +3,8 @@
  *	  Finds the tables that a statement writes, and the columns that its updates
  *	  set, from the statement's text.
  *
- * The text only goes through the server's raw parser: nothing is looked up,
- * planned or executed, so any text of any role is safe.  A text that cannot be
- * parsed gives one row with the reason instead of an error, so that the
- * collection goes on.
+ * A text that cannot be parsed (parse.c) gives one row with the reason instead of an
+ * error, so that the collection goes on.
  *
  * Not seen: writes by functions, triggers, rules and foreign keys.
  */
@@ -346,12 +344,7 @@ find_statements(List *statements, void *context)
 		find_targets(lfirst_node(RawStmt, lc)->stmt, context);
 }
 
-/*
- * ff_parse_statement(query text), see the SQL function
- *
- * Columns are NULL unless the command is UPDATE; constraint: that of ON CONFLICT.  No row for a statement that writes
- * no table; only the reason for a text that cannot be parsed.
- */
+/* SQL: parse_statement().  Columns are NULL unless the command is UPDATE. */
 Datum
 ff_parse_statement(PG_FUNCTION_ARGS)
 {

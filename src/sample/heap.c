@@ -121,12 +121,7 @@ open_heap(FunctionCallInfo fcinfo)
 	return rel;
 }
 
-/*
- * sample(relation regclass) returns page_sample
- *
- * See the comments on the type.  Errors: those of ff_sample(), and 55000 if the type
- * has columns that are not above.
- */
+/* ff_sample() and sample().  Also error 55000 if the result has columns that are not above. */
 Datum
 ff_sample(PG_FUNCTION_ARGS)
 {
@@ -139,12 +134,7 @@ ff_sample(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(ff_sample_row(fcinfo, sample, columns, lengthof(columns)));
 }
 
-/*
- * pool_samples(sample page_sample, earlier page_sample, keep float8, same_state boolean)
- *
- * Pools a sample with an earlier one of the same table, of whose rows keep (0 to 1) still
- * counts.  Returns the sample alone if an argument is NULL.
- */
+/* SQL: pool_samples() */
 Datum
 ff_pool_samples(PG_FUNCTION_ARGS)
 {

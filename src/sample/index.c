@@ -68,10 +68,8 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 }
 
 /*
- * ff_sample_index(index regclass) returns record
- *
- * See the SQL function.  Errors: those of ff_sample(), 42809 if it is not a B-tree
- * index with its own pages, 55000 if the index is invalid.
+ * SQL: ff_sample_index().  Errors: those of ff_sample(), 42809 if it is not a B-tree index with
+ * its own pages, 55000 if the index is invalid.
  */
 Datum
 ff_sample_index(PG_FUNCTION_ARGS)

@@ -275,11 +275,7 @@ student(double df)
 		(79 * z7 * z * z + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / (92160 * pow(df, 4));
 }
 
-/*
- * ff_t_quantile(freedom double precision)
- *
- * student() for the intervals of ff_verify().
- */
+/* SQL: t_quantile(), for the intervals of ff_verify() */
 Datum
 ff_t_quantile(PG_FUNCTION_ARGS)
 {
