@@ -176,16 +176,10 @@ fade(double rows, double keep)
 	return rows > LEAST_ROWS ? Max(keep, LEAST_KEEP) * rows : 0;
 }
 
-/* Adds an earlier value times keep, NULL: none, to a number of rows. */
-static void
-pool_number(Datum *value, bool *null, const Datum *earlier, double keep)
-{
-	*value = Float8GetDatum((*null ? 0 : DatumGetFloat8(*value)) +
-							(earlier ? fade(DatumGetFloat8(*earlier), keep) : 0));
-	*null = false;
-}
-
-/* The same for a histogram, a real[] in the form of the source. */
+/*
+ * Adds an earlier value times keep, NULL: none, to a number of rows, or to a histogram, a
+ * real[] in the form of the source.
+ */
 void
 ff_pool(FfSource source, Datum *value, bool *null, const Datum *earlier, double keep)
 {
@@ -198,7 +192,9 @@ ff_pool(FfSource source, Datum *value, bool *null, const Datum *earlier, double 
 
 	if (source == FF_TOTAL)
 	{
-		pool_number(value, null, earlier, keep);
+		*value = Float8GetDatum((*null ? 0 : DatumGetFloat8(*value)) +
+								(earlier ? fade(DatumGetFloat8(*earlier), keep) : 0));
+		*null = false;
 		return;
 	}
 	n = *null ? 0 : read_reals(*value, number);
