@@ -257,6 +257,12 @@ BEGIN
             WHEN 'just_changed' THEN 'it was changed lately: ' WHEN 'may_settle' THEN 'it may become HOT by itself: '
             ELSE '' END || CASE
             WHEN d.because = 'ran_once' THEN 'most of its updates were one run of a statement: wait until it runs again'
+            WHEN d.because = 'one_burst'
+            THEN (SELECT format('%s of its updates came in the %s from %s on, and nothing like it before or after: '
+                                'wait until that happens again',
+                                ff_internal.percent(100 * b.updated / (e.counted).updated),
+                                ff_internal.span(b.seconds), ff_internal.minute(b.began_at))
+                    FROM ff_internal.burst(e) b)
             WHEN d.because = 'watched_too_briefly' AND e.since_change_s >= ff_internal.threshold('FULL_DAY')
             THEN format('since its last change it is updated less than half as often as before: wait until it is '
                         'as busy again, or for %s more',

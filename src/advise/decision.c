@@ -343,9 +343,11 @@ hindrance(const DnFacts *f, const DnDecision *d, int way)
 	if (way > 0 && (f->since_change_s < FULL_DAY ||
 					f->since_updated * f->window_s < AS_BUSY * f->updated * f->since_change_s))
 		return "watched_too_briefly";
-	/* what a statement did once, it may never do again */
+	/* what was done once may never be done again: by a statement, or in many batches */
 	if (way < 0 && f->updated_once > ONCE * f->updated)
 		return "ran_once";
+	if (way < 0 && f->updated_in_burst > ONCE * f->updated)
+		return "one_burst";
 	/* after a change of its indexes, too, a day, unless the same was advised before */
 	if (f->since_change_s < fmin(FULL_DAY, f->window_s) &&
 		!(standing == way && f->standing_to == d->step))

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(166);
+SELECT plan(167);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -126,6 +126,14 @@ WITH h AS (
 UPDATE ff_internal.statement_history s SET calls = 1, rows = 700000 FROM h WHERE s.ctid = h.place AND h.n = 1;
 SELECT matches(action || ' ' || reason, '^wait.* may be better, but most of its updates were one run of a statement: '
 	'wait until it runs again', 'most updates were one run of a statement: wait for another') FROM ff_advise('batch');
+ROLLBACK TO ran;
+
+-- nor are many batches within two hours, if other times tell another story
+UPDATE ff_internal.counter_interval SET updated = 3000, hot_updated = 3000
+ WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'batch') AND ended_at - began_at > '2 hours';
+SELECT matches(action || ' ' || reason, '^wait.* may be better, but 99.9 % of its updates came in the 60 min from '
+	'[-0-9: ]+ on, and nothing like it before or after: wait until that happens again',
+	'most updates came in one hour: wait for another like it') FROM ff_advise('batch');
 ROLLBACK TO ran;
 
 -- a table that is no longer written to, and then altered

@@ -215,6 +215,9 @@ test_hindrances(void)
 	gives(WITH(full_pages, f.updated_once = 30001), "page_full", "wait", "ran_once", 100,
 		  "most updates were of a statement that ran once");
 	gives(WITH(full_pages, f.updated_once = 30000), "page_full", "lower", NULL, 70, "half of them were");
+	gives(WITH(full_pages, f.updated_in_burst = 30001), "page_full", "wait", "one_burst", 100,
+		  "most updates came in two hours");
+	gives(WITH(full_pages, f.updated_in_burst = 30000), "page_full", "lower", NULL, 70, "half of them did");
 	gives(WITH(full_pages, f.live_rows = 0), "page_full", "keep", NULL, 100,
 		  "no rows when sampled, watched for days: the model is not asked");
 	gives(WITH(full_pages, f.live_rows = 0, f.window_s = DAY - 1), "no_data", "wait", NULL, 100,
