@@ -55,16 +55,15 @@ CREATE FUNCTION ff_internal.burst(
     e ff_internal.table_evidence, OUT began_at timestamptz, OUT seconds float8, OUT updated float8)
 LANGUAGE sql STABLE
 AS $$
-    SELECT s.* FROM (
-           SELECT i.began_at, extract(epoch FROM max(i.ended_at) OVER w - i.began_at)::float8 AS seconds,
-                  sum(i.updated) OVER w AS updated
-             FROM ff_internal.counter_interval i
-            WHERE i.rel_id = e.rel_id AND i.ended_at > e.began_at
-           WINDOW w AS (ORDER BY i.ended_at RANGE BETWEEN CURRENT ROW AND interval '2 hours' FOLLOWING)) s
-     WHERE s.seconds <= e.window_s / 3
-       AND (s.began_at + make_interval(secs => s.seconds) <= e.snapshot_at - interval '2 hours'
+    SELECT s.began_at, extract(epoch FROM s.ended_at - s.began_at)::float8, s.updated
+      FROM (SELECT i.began_at, max(i.ended_at) OVER w AS ended_at, sum(i.updated) OVER w AS updated
+              FROM ff_internal.counter_interval i
+             WHERE i.rel_id = e.rel_id AND i.ended_at > e.began_at
+            WINDOW w AS (ORDER BY i.ended_at RANGE BETWEEN CURRENT ROW AND interval '2 hours' FOLLOWING)
+             ORDER BY 3 DESC, 1 LIMIT 1) s
+     WHERE s.ended_at - s.began_at <= make_interval(secs => e.window_s / 3)
+       AND (s.ended_at <= e.snapshot_at - interval '2 hours'
             OR (e.counted).updated - s.updated >= ff_internal.setting('min_updates'))
-     ORDER BY s.updated DESC, s.seconds LIMIT 1
 $$;
 
 -- Decides for a table. f: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step
@@ -120,7 +119,8 @@ BEGIN ATOMIC
                         z(heap_now, heap_needed)
              CROSS JOIN (
                    SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
-                          array_agg(s.hot_pct) AS step_hot, array_agg(s.size_bytes::float8) AS step_bytes,
+                          array_agg(s.hot_pct) AS step_hot, array_agg(s.settled_hot_pct) AS step_settled,
+                          array_agg(s.size_bytes::float8) AS step_bytes,
                           array_agg(s.needs_rewrite::integer::float8) AS step_rewrites,
                           array_agg((s.size_bytes + s.index_bytes)::float8) AS step_disk,
                           array_agg(s.wal_bytes_per_update) AS step_wal, array_agg(s.us_per_update) AS step_us

@@ -137,8 +137,8 @@ AS $$
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
            WHEN b.still
-           THEN format('%s is set%s: while that is so, it keeps no update from being HOT, another index does', n.columns,
-                       coalesce((SELECT format(', but %s of %s updates compared in its pages changed it',
+           THEN format('%s is set%s: while that is so, it keeps no update from being HOT, another index does',
+                       n.columns, coalesce((SELECT format(', but %s of %s updates compared in its pages changed it',
                                                coalesce(nullif(round(max(p.changed)), 0)::text, 'none'),
                                                round(max(p.compared)))
                                    FROM ff_internal.changes_compared(b.relid) p

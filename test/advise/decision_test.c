@@ -245,6 +245,9 @@ test_hot(void)
 	gives(WITH(full_pages, f.step_hot[2] = 52, f.model_gain = 1.03), "page_full", "lower", NULL, 70, "two points more, saves 3 %");
 	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.model_gain = 1.03), "page_full", "keep", "no_hot_gain", 100, "1.9 points more");
 	gives(WITH(full_pages, f.step_hot[2] = 49.9), "page_full", "keep", "less_hot", 100, "fewer would be HOT");
+	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 94.9), "page_full", "keep", "less_hot", 100,
+		  "fewer once settled");
+	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 95), "page_full", "lower", NULL, 70, "2 points fewer");
 	gives(WITH(less_room, f.step_hot[1] = 49.9), "settled", "raise", NULL, 90, "more room is given up for less");
 #undef BLOCKED
 }
