@@ -13,6 +13,7 @@ OBJS = \
 	src/sample/read.o \
 	src/sample/histogram.o \
 	src/sample/result.o \
+	src/sample/changed.o \
 	src/sample/heap.o \
 	src/sample/index.o \
 	src/collect/relation.o \

@@ -323,13 +323,14 @@ AS $$
     DELETE FROM ff_internal.fit f
      WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
 
-    -- Tables that were altered, whose evidence grew by a tenth (chosen) since their fit, or whose fit is a day old:
-    -- then also those with advice to change, which may be outdated even without activity.
+    -- Tables that were altered, whose evidence grew by a tenth (chosen) since their fit or has become enough to judge
+    -- by, or whose fit is a day old: then also those with advice to change, which may be outdated even without activity.
     SELECT r.rel_id
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL
       LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
      CROSS JOIN LATERAL (SELECT coalesce(f.action IN ('lower', 'raise'), false) AS stands) a
+     CROSS JOIN (SELECT ff_internal.setting('min_updates')) m(enough)
      -- since the last fit, or for the last hour
      CROSS JOIN LATERAL (
            SELECT sum(i.updated) AS updated, sum(i.updated - i.hot_updated) AS non_hot,
@@ -341,6 +342,7 @@ AS $$
      WHERE c.collection_id = id AND (r.seen_at > coalesce(f.made_at, r.opened_at) OR a.stands)
        AND (f.rel_id IS NULL OR f.made_at <= c.began_at - interval '1 day' OR d.altered
             OR d.updated >= 0.1 * greatest(1, f.updated)
+            OR f.updated < m.enough AND f.updated + d.updated >= m.enough
             OR d.updated = 0 AND r.seen_at > f.made_at AND c.began_at - f.made_at > 0.1 * (c.began_at - r.opened_at))
        AND (d.updated > 0 OR d.updated = 0 AND r.fillfactor < 100 OR f.rel_id IS NULL AND r.updated > 0 OR a.stands
             OR d.altered)

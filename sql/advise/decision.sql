@@ -49,6 +49,23 @@ RETURN (SELECT 2000 * t.chunks / t.updated
                       coalesce(s.updated, pg_stat_get_tuples_updated(c.oid)) AS updated) t
          WHERE c.oid = relation AND t.updated > 0 AND t.chunks >= t.updated);
 
+-- The stretch of the window with most updates, if other times tell another story: two hours, or one interval if none is
+-- as short; at most a third of the window. It ended two hours ago, or there are enough other updates to judge.
+CREATE FUNCTION ff_internal.burst(
+    e ff_internal.table_evidence, OUT began_at timestamptz, OUT seconds float8, OUT updated float8)
+LANGUAGE sql STABLE
+AS $$
+    SELECT s.began_at, extract(epoch FROM s.ended_at - s.began_at)::float8, s.updated
+      FROM (SELECT i.began_at, max(i.ended_at) OVER w AS ended_at, sum(i.updated) OVER w AS updated
+              FROM ff_internal.counter_interval i
+             WHERE i.rel_id = e.rel_id AND i.ended_at > e.began_at
+            WINDOW w AS (ORDER BY i.ended_at RANGE BETWEEN CURRENT ROW AND interval '2 hours' FOLLOWING)
+             ORDER BY 3 DESC, 1 LIMIT 1) s
+     WHERE s.ended_at - s.began_at <= make_interval(secs => e.window_s / 3)
+       AND (s.ended_at <= e.snapshot_at - interval '2 hours'
+            OR (e.counted).updated - s.updated >= ff_internal.setting('min_updates'))
+$$;
+
 -- Decides for a table. f: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step
 -- even if no decision needs it; most_costs: see most_costs(), NULL: a change of any worth is advised. What costs a
 -- search is looked up only for tables that it matters for.
@@ -81,7 +98,9 @@ BEGIN ATOMIC
                    c.confidence AS model_confidence, c.settling, c.update_call_rows,
                    CASE WHEN e.window_s >= ff_internal.threshold('FULL_DAY') AND c.advised_step < c.current_step
                         THEN (SELECT sum(u.rows) FROM ff_internal.updates_seen(e.relation, e.began_at) u
-                               WHERE u.calls = 1) END AS updated_once, s.*, c.wal_bytes_now AS wal_now,
+                               WHERE u.calls = 1) END AS updated_once,
+                   CASE WHEN e.window_s >= ff_internal.threshold('FULL_DAY') AND c.advised_step < c.current_step
+                        THEN (ff_internal.burst(e)).updated END AS updated_in_burst, s.*, c.wal_bytes_now AS wal_now,
                    c.us_now, e.heap_bytes + e.index_bytes AS disk_now, most_costs[1] AS most_wal,
                    most_costs[2] AS most_us, f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
                    h.changed_from, h.changed_to, h.change_followed,
@@ -100,7 +119,8 @@ BEGIN ATOMIC
                         z(heap_now, heap_needed)
              CROSS JOIN (
                    SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
-                          array_agg(s.hot_pct) AS step_hot, array_agg(s.size_bytes::float8) AS step_bytes,
+                          array_agg(s.hot_pct) AS step_hot, array_agg(s.settled_hot_pct) AS step_settled,
+                          array_agg(s.size_bytes::float8) AS step_bytes,
                           array_agg(s.needs_rewrite::integer::float8) AS step_rewrites,
                           array_agg((s.size_bytes + s.index_bytes)::float8) AS step_disk,
                           array_agg(s.wal_bytes_per_update) AS step_wal, array_agg(s.us_per_update) AS step_us

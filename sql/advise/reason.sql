@@ -9,9 +9,9 @@ RETURN CASE WHEN seconds < ff_internal.threshold('FULL_DAY')
             THEN format('a full day has to be seen first, about %s are left',
                         ff_internal.span(ff_internal.threshold('FULL_DAY') - seconds))
             WHEN seen < needed
-            THEN format('%s updates needed, %s seen: ', needed, seen)
-                 || coalesce('about ' || ff_internal.span((needed - seen) * e.window_s / nullif((e.counted).updated, 0))
-                             || ' at the rate of the window', 'when it is updated again')
+            THEN concat(needed, ' updates are needed, and ', seen, ' came so far',
+                        ': about ' || ff_internal.span((needed - seen) * e.window_s / nullif((e.counted).updated, 0))
+                            || ' more at the rate of the window')
             ELSE format('a confidence of %s is needed, and it is %s: it grows while updates go on as before',
                         trim_scale(round(d.needed_confidence::numeric, 2)),
                         trim_scale(round(d.confidence::numeric, 2))) END;
@@ -25,8 +25,9 @@ AS $$
                 WHEN p.last + 2 * p.pace >= now()
                 THEN 'next collection at ' || ff_internal.minute(greatest(p.last + p.pace, now())) END
       FROM (SELECT max(c.began_at) AS last, percentile_cont(0.5) WITHIN GROUP (ORDER BY c.gap) AS pace,
+                   -- some may have been made by hand in between
                    count(c.gap) >= 3 AND percentile_cont(0.8) WITHIN GROUP (ORDER BY c.gap)
-                       < 1.1 * percentile_cont(0.2) WITHIN GROUP (ORDER BY c.gap) AS even
+                       < 1.1 * percentile_cont(0.5) WITHIN GROUP (ORDER BY c.gap) AS even
               FROM (SELECT o.began_at, o.began_at - lag(o.began_at) OVER (ORDER BY o.began_at) AS gap
                       FROM (SELECT began_at FROM ff_internal.collection ORDER BY began_at DESC LIMIT 10) o) c) p
 $$;
@@ -204,16 +205,21 @@ AS $$
      CROSS JOIN LATERAL (SELECT 8192 * e.blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(present, later)
 $$;
 
--- That a step would make fewer updates HOT. One above the present step costs each page a row that moves, once.
-CREATE FUNCTION ff_internal.less_hot(e ff_internal.table_evidence, n ff_internal.step, present integer) RETURNS text
+-- That a step would make fewer updates HOT; NULL: it would not. One above the present step (now) costs each page a row
+-- that moves, once; there the model's tolerance is half a point.
+CREATE FUNCTION ff_internal.less_hot(e ff_internal.table_evidence, n ff_internal.step, now ff_internal.step)
+RETURNS text
 LANGUAGE sql STABLE
-RETURN (SELECT format('fewer updates would be HOT: %s predicted%s, %s seen', ff_internal.percent(p.pct),
-                      CASE WHEN n.fillfactor > present THEN ' once settled' ELSE '' END,
-                      ff_internal.percent(100 * e.hot_share))
-          FROM (SELECT CASE WHEN n.fillfactor > present THEN greatest(n.hot_pct, n.settled_hot_pct)
-                            ELSE n.hot_pct END) p(pct)
-         -- the tolerance of the model, in points
-         WHERE p.pct < 100 * e.hot_share - CASE WHEN n.fillfactor > present THEN 0.5 ELSE 0 END);
+RETURN 'fewer updates would be HOT: ' || CASE
+       WHEN n.fillfactor > now.fillfactor AND greatest(n.hot_pct, n.settled_hot_pct) < 100 * e.hot_share - 0.5
+       THEN format('%s predicted once settled, %s seen', ff_internal.percent(greatest(n.hot_pct, n.settled_hot_pct)),
+                   ff_internal.percent(100 * e.hot_share))
+       WHEN n.fillfactor < now.fillfactor AND n.hot_pct < 100 * e.hot_share
+       THEN format('%s predicted, %s seen', ff_internal.percent(n.hot_pct), ff_internal.percent(100 * e.hot_share))
+       WHEN n.fillfactor < now.fillfactor
+            AND n.settled_hot_pct < now.settled_hot_pct - 100 * ff_internal.threshold('LACKING')
+       THEN format('%s once settled, %s if nothing is done', ff_internal.percent(n.settled_hot_pct),
+                   ff_internal.percent(now.settled_hot_pct)) END;
 
 -- That most of what a step saves is what any rewrite does; NULL: it is not.
 CREATE FUNCTION ff_internal.by_any_rewrite(e ff_internal.table_evidence, f ff_internal.fit, n ff_internal.step,
@@ -241,22 +247,28 @@ BEGIN
                    now.rows_per_page),
             ': ' || ff_internal.percent(n.hot_pct) || ' HOT predicted (' || trim_scale(round(n.hot_pct_low::numeric, 1))
                 || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
+            ', ' || ff_internal.percent(n.settled_hot_pct) || ' once settled',
             CASE WHEN d.action = 'lower' AND n.hot_pct < 100 * (e.hot_share + ff_internal.threshold('LACKING'))
                  THEN format(', hardly more than now, but %s, which saves %s', sharing, saved) END,
             CASE WHEN d.action = 'raise'
-                 THEN concat(', ' || ff_internal.percent(n.settled_hot_pct) || ' once settled', CASE WHEN less > 0
-                     THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) END)
+                 THEN CASE WHEN less > 0
+                           THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) END
                  WHEN n.needs_rewrite THEN '; only a rewrite changes existing pages, and it would pay for itself'
                  ELSE '; updates fall on new pages, so no rewrite is needed' END,
             CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);
     ELSIF d.passed_over THEN
-        RETURN format('. The model was not asked yet: each collection asks it of up to %s tables, those with most to '
-                      'gain first; ff_advise() for this table asks it at once', ff_internal.setting('fits'));
+        RETURN '. The model was not asked yet: ff_advise() for this table asks it at once';
     ELSIF d.action = 'wait' AND d.seen_cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
         RETURN format('. %s may be better, but ', n.fillfactor) || CASE d.because
             WHEN 'just_changed' THEN 'it was changed lately: ' WHEN 'may_settle' THEN 'it may become HOT by itself: '
             ELSE '' END || CASE
             WHEN d.because = 'ran_once' THEN 'most of its updates were one run of a statement: wait until it runs again'
+            WHEN d.because = 'one_burst'
+            THEN (SELECT format('%s of its updates came in the %s from %s on, and nothing like it before or after: '
+                                'wait until that happens again',
+                                ff_internal.percent(100 * b.updated / (e.counted).updated),
+                                ff_internal.span(b.seconds), ff_internal.minute(b.began_at))
+                    FROM ff_internal.burst(e) b)
             WHEN d.because = 'watched_too_briefly' AND e.since_change_s >= ff_internal.threshold('FULL_DAY')
             THEN format('since its last change it is updated less than half as often as before: wait until it is '
                         'as busy again, or for %s more',
@@ -276,7 +288,7 @@ BEGIN
                 CASE d.because WHEN 'no_hot_gain' THEN ', but ' || ff_internal.by_any_rewrite(e, f, n, d.gain) END,
                 format(', because %s%s, but ', sharing,
                        CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END) || CASE d.because
-                WHEN 'less_hot' THEN ff_internal.less_hot(e, n, d.current_step)
+                WHEN 'less_hot' THEN ff_internal.less_hot(e, n, now)
                 ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
                             ff_internal.percent(ff_internal.setting('min_gain')
                                                 * ff_internal.threshold('CLEAR_GAINS'))) END) END;
@@ -284,9 +296,11 @@ BEGIN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),
             CASE WHEN d.seen_cause = 'row_growth' THEN '. If rows do not get longer than now, it' ELSE '. It' END,
-            ' settles by itself: each page sheds a row once, whose room serves all later updates. ',
-            CASE WHEN (f.choice).settle_updates < 1 THEN 'Nearly all that can be HOT already is'
-                 ELSE format('After %s more updates%s nearly all that can be HOT will be',
+            ' settles by itself: each page sheds a row once, whose room serves all later updates',
+            CASE WHEN (f.choice).settle_updates < 1
+                 THEN CASE WHEN now.settled_hot_pct > 100 * (e.hot_share + ff_internal.threshold('LACKING')) THEN ''
+                           ELSE '. Nearly all that can be HOT already is' END
+                 ELSE format('. After %s more updates%s nearly all that can be HOT will be',
                              round((f.choice).settle_updates::numeric),
                              ', ' || ff_internal.span((f.choice).settle_updates * e.since_change_s
                                                       / nullif((e.since).updated, 0)) || ' at this rate,') END);
@@ -325,7 +339,7 @@ BEGIN
      LIMIT 1;
     fillfactor := best.fillfactor;
     saved := 100 * (1 - best.cost / now.cost);
-    less_hot := ff_internal.less_hot(e, best, d.current_step);
+    less_hot := ff_internal.less_hot(e, best, now);
     any_rewrite := ff_internal.by_any_rewrite(e, f, best, now.cost / best.cost);
     IF NOT d.wants_model OR d.seen_cause = 'few_updates' OR best.hot_pct IS NULL OR best.fillfactor = now.fillfactor
        OR best.fillfactor = d.step

@@ -7,8 +7,8 @@ CREATE TYPE ff_internal.decision AS (
     seen_cause             text,     -- what the evidence alone shows; cause may be read_mostly or settling instead
     action                 text,     -- lower, raise, keep or wait
     because                text,     -- why the step was not the model's own (siblings), or a change waits:
-        -- just_changed, ran_once, watched_too_briefly, may_settle; or is not made: not_worth, toast, less_hot,
-        -- no_hot_gain
+        -- just_changed, ran_once, one_burst, watched_too_briefly, may_settle; or is not made: not_worth, toast,
+        -- less_hot, no_hot_gain
     rewrite                text,     -- of a table that keeps its fillfactor, a rewrite at that: pays; or it has more
         -- than twice the pages that its rows need: possible, refills, awaits_snapshot; NULL: none of these
     recommended_fillfactor integer,  -- percent; the present one if nothing is to change

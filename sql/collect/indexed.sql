@@ -201,11 +201,26 @@ RETURN coalesce(
           JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
          WHERE c.oid = relation HAVING count(*) > 0));
 
+-- Returns the columns of a table, how many updates samples compared in its pages, and how many of these changed each;
+-- nothing if fewer than 30 (chosen).
+CREATE FUNCTION ff_internal.changes_compared(relation oid, OUT name text, OUT changed float8, OUT compared float8)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    SELECT a.attname::text, coalesce(s.counts[a.attnum + 1], 0), s.counts[1]
+      FROM ff_internal.relation r
+     CROSS JOIN LATERAL (SELECT p.changed_columns FROM ff_internal.page_sample p
+                          WHERE p.rel_id = r.rel_id ORDER BY p.sampled_at DESC LIMIT 1) s(counts)
+      JOIN pg_attribute a ON a.attrelid = r.relid AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE r.relid = relation AND r.closed_at IS NULL AND s.counts[1] >= 30;
+END;
+
 -- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;
 -- without any such statement all are suspects, the primary key only if it is the only one. share: blocked updates that
 -- set its columns, 0 to 1; alone: those that set no other index's; ids, parts: its statements and their share of the
--- blocked updates. still: those of its columns that are set get a given value, all rows had one when they were analyzed
--- after such updates, and the other statements explain what was not HOT; NULL: given, but no ANALYZE says more.
+-- blocked updates. still: its columns are set, but do not change, and the other statements explain what was not HOT:
+-- less than 2 % (chosen) of the updates compared in pages changed them; if too few were compared, a given value is set,
+-- and all rows had one when they were analyzed after such updates; NULL: given, but no ANALYZE says more.
 CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share float8, alone float8,
                ids bigint[], parts float8[], still boolean, statements text[], columns text[], usage text)
@@ -214,11 +229,12 @@ AS $$
     WITH indexed AS MATERIALIZED (
         SELECT i.indexrelid, i.indisprimary,
                coalesce(ff_internal.summarizing(c.relam, s.server_version), false) AS summarizing,
-               k.column_name::text AS name, k.role
+               k.column_name::text AS name, k.role, p.changed < 0.02 * p.compared AS still
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
          CROSS JOIN ff_internal.server s
          CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
+          LEFT JOIN ff_internal.changes_compared(relation) p ON p.name = k.column_name
          WHERE i.indrelid = relation AND i.indislive
     ), updating AS MATERIALIZED (
         SELECT u.statement_id, u.columns, u.computed, u.seen_at, coalesce(r.rows, u.calls)::float8 AS weight,
@@ -239,7 +255,8 @@ AS $$
                                      greatest(pg_stat_get_last_analyze_time(relation),
                                               pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
                             OFFSET 0) v(columns, analyzed_at)
-         CROSS JOIN LATERAL (SELECT CASE WHEN x.name = ANY (u.computed) THEN false
+         CROSS JOIN LATERAL (SELECT CASE WHEN x.still IS NOT NULL THEN x.still
+                                         WHEN x.name = ANY (u.computed) THEN false
                                          WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END) g(still)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id
     ), judged AS MATERIALIZED (
@@ -270,9 +287,9 @@ AS $$
           FROM indexed x
          CROSS JOIN (SELECT CASE WHEN count(DISTINCT o.indexrelid) FILTER (WHERE NOT o.indisprimary) <= 1 THEN 1 END,
                             bool_and(o.indisprimary)
-                       FROM indexed o WHERE NOT o.summarizing) c(share, primary_only)
-         WHERE NOT x.summarizing AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
-           AND x.indisprimary = c.primary_only
+                       FROM indexed o WHERE NOT o.summarizing AND o.still IS NOT TRUE) c(share, primary_only)
+         WHERE NOT x.summarizing AND x.still IS NOT TRUE AND x.indisprimary = c.primary_only
+           AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
          GROUP BY x.indexrelid, c.share
     )
     SELECT f.*, c.columns, c.usage
@@ -281,7 +298,8 @@ AS $$
            SELECT array_agg(DISTINCT x.name ORDER BY x.name) AS columns, string_agg(DISTINCT x.role, ', ') AS usage
              FROM indexed x
             WHERE x.indexrelid = f.indexrelid
-              AND (NOT f.seen OR EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns)))) c
+              AND CASE WHEN f.seen THEN EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns))
+                       ELSE x.still IS NOT TRUE END) c
 $$;
 
 -- The triggers of update_triggers(), and the indexed columns, without the primary key, that they may change where no

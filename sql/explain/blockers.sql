@@ -137,8 +137,13 @@ AS $$
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
            WHEN b.still
-           THEN format('%s is set to a given value, and all rows had one when they were last analyzed: while that is '
-                       'so, it keeps no update from being HOT, another index does', n.columns)
+           THEN format('%s is set%s: while that is so, it keeps no update from being HOT, another index does',
+                       n.columns, coalesce((SELECT format(', but %s of %s updates compared in its pages changed it',
+                                               coalesce(nullif(round(max(p.changed)), 0)::text, 'none'),
+                                               round(max(p.compared)))
+                                   FROM ff_internal.changes_compared(b.relid) p
+                                  WHERE p.name = ANY (b.columns) HAVING count(*) > 0),
+                                ' to a given value, and all rows had one when they were last analyzed'))
            WHEN b.kept_by IS NULL
            THEN 'updates were not HOT'
                 || CASE WHEN e.newpage_share IS NULL THEN '' ELSE ' although they stayed in their page' END
@@ -146,6 +151,8 @@ AS $$
            ELSE concat(format('about %s of the updates (%s) could not be HOT, because ',
                               ff_internal.percent(100 * b.kept_by / r.rate), ff_internal.rate_words(b.kept_by)),
                        CASE WHEN b.seen THEN 'they set ' || n.columns
+                            WHEN EXISTS (SELECT FROM ff_internal.changes_compared(b.relid))
+                            THEN 'those compared in its pages change ' || n.columns
                             ELSE 'this index alone can be in their way: no statement seen sets its columns' END) END,
            (SELECT format(' (%s by %s)', string_agg(DISTINCT quote_ident(c.name), ', '),
                           string_agg(DISTINCT 'trigger ' || quote_ident(t.name), ', '))

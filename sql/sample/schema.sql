@@ -41,7 +41,9 @@ CREATE TABLE ff_internal.page_sample (
     group_new_page       real[],     -- the same on pages that one update filled with rows of other pages; pooled
     update_distances     real[],     -- updated rows by transactions between the inserts of their page and their newest
         -- version; bin i: 2^i to below 2^(i+1), the first includes 0; pooled
-    update_ages          real[]      -- updated rows by transactions since their newest version, same bins
+    update_ages          real[],     -- updated rows by transactions since their newest version, same bins
+    changed_columns      real[]      -- of updates whose old and new version are in one page, up to ten a page: how many
+        -- were compared, then by attnum how many changed the column; not scaled to the table; pooled
 );
 $$);
 CREATE INDEX page_sample_rel_id_sampled_at ON ff_internal.page_sample (rel_id, sampled_at);

@@ -343,9 +343,11 @@ hindrance(const DnFacts *f, const DnDecision *d, int way)
 	if (way > 0 && (f->since_change_s < FULL_DAY ||
 					f->since_updated * f->window_s < AS_BUSY * f->updated * f->since_change_s))
 		return "watched_too_briefly";
-	/* what a statement did once, it may never do again */
+	/* what was done once may never be done again: by a statement, or in many batches */
 	if (way < 0 && f->updated_once > ONCE * f->updated)
 		return "ran_once";
+	if (way < 0 && f->updated_in_burst > ONCE * f->updated)
+		return "one_burst";
 	/* after a change of its indexes, too, a day, unless the same was advised before */
 	if (f->since_change_s < fmin(FULL_DAY, f->window_s) &&
 		!(standing == way && f->standing_to == d->step))
@@ -372,20 +374,22 @@ mostly_read(const DnFacts *f)
 
 /*
  * Why a lower fillfactor is not advised although it pays: fewer updates would be HOT than
- * were; or no more, and what pages that are pruned or touched less often save, beyond what
+ * were, or than will be if nothing is done; or no more, and what pages that are pruned or touched less often save, beyond what
  * any rewrite saves, is not clearly enough.
  */
 static const char *
 no_hot_gain(const DnFacts *f, const DnDecision *d)
 {
 	int			then = place_of(f->step_fillfactor, d->step);
+	int			now = place_of(f->step_fillfactor, d->current_step);
 	double		seen = 100 * f->recent_hot_updated / f->recent_updated;
 	double		predicted = then < 0 ? NAN : f->step_hot[then];
 	double		clear = CLEAR_GAINS * f->min_gain * (stands(f, d) ? STANDS : 1);
 	double		any = then >= 0 && f->step_rewrites[then] > 0 ? fmax(1, or_else(f->rewrite_gain, 1)) : 1;
 
 	/* as shown, in tenths */
-	if (rint(10 * predicted) < rint(10 * seen))
+	if (rint(10 * predicted) < rint(10 * seen) ||
+		(then >= 0 && now >= 0 && f->step_settled[then] < f->step_settled[now] - 100 * LACKING))
 		return "less_hot";
 	return predicted < seen + 100 * LACKING && 1 - any / d->gain < clear ? "no_hot_gain" : NULL;
 }

@@ -67,9 +67,11 @@ FACT(model_confidence)
 FACT(settling)
 FACT(update_call_rows)
 FACT(updated_once)				/* by statements that ran once; looked up after a day, if a change pays */
+FACT(updated_in_burst)			/* in its busiest two hours; likewise */
 FACTS(step_fillfactor)			/* its curve */
 FACTS(step_cost)
 FACTS(step_hot)					/* predicted HOT share, percent */
+FACTS(step_settled)				/* and once settled */
 FACTS(step_rewrites)			/* 1: with a rewrite at once */
 FACTS(step_bytes)
 FACTS(step_disk)				/* table and indexes */

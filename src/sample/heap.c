@@ -60,7 +60,8 @@ static const FfColumn columns[] = {
 	{"group_old_page", FF_GROUPS, FF_OLD_PAGE_GROUPS, .pool = FF_ADDED},
 	{"group_new_page", FF_GROUPS, FF_NEW_PAGE_GROUPS, .pool = FF_ADDED},
 	{"update_distances", FF_POWERS, FF_UPDATE_DISTANCES, .pool = FF_ADDED},
-	{"update_ages", FF_POWERS, FF_UPDATE_AGES}
+	{"update_ages", FF_POWERS, FF_UPDATE_AGES},
+	{"changed_columns", FF_CHANGED,.pool = FF_ADDED}
 };
 
 /* The wanted error applies to these. */
@@ -77,6 +78,8 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 	FfPageState state = ff_heap_page(page, block, &sample->xacts, measured);
 	int			stratum = ff_count_page(sample, block, state, measured->metric);
 
+	if (state == FF_PAGE_OK)
+		ff_count_changed(page, block, RelationGetDescr(sample->rel), sample->changed);
 	if (state != FF_PAGE_BAD)
 		sample->fill_bin[Min(FF_FILL_BINS - 1, (int) (measured->used_share * FF_FILL_BINS))]++;
 	sample->most_rows = Max(sample->most_rows, measured->metric[FF_HEAP_LIVE_ROWS]);

@@ -130,6 +130,8 @@ ff_histogram_text(const FfSample *sample, const FfColumn *column)
 	double		group[EV_GROUP_BINS] = {0};
 	int			npairs = 0;
 
+	if (column->source == FF_CHANGED)
+		return weights_text(sample->changed, FF_BINS);
 	rows_by_bin(sample, column->a, rows);
 	if (column->source == FF_POWERS)
 		return weights_text(rows, FF_BINS);

@@ -67,6 +67,7 @@ column_text(const FfSample *sample, const FfColumn *c, bool shown)
 		case FF_LENGTHS:
 		case FF_GROUPS:
 		case FF_POWERS:
+		case FF_CHANGED:
 			return ff_histogram_text(sample, c);
 		default:
 			number = column_number(sample, c);

@@ -45,6 +45,7 @@ typedef struct FfSample
 	FfXacts		xacts;
 	FfHeapPage	page;			/* scratch */
 	double		most_rows;
+	double		changed[FF_BINS];	/* see ff_count_changed() */
 	uint32		(*count)[FF_HISTOGRAMS][FF_BINS];	/* of each stratum */
 } FfSample;
 
@@ -66,7 +67,8 @@ typedef enum FfSource
 	FF_MEDIAN,					/* of histogram a, of b if a is empty */
 	FF_LENGTHS,					/* pairs of lengths and rows */
 	FF_GROUPS,					/* rows by group size; bins end at powers of two */
-	FF_POWERS					/* rows; bins begin at powers of two */
+	FF_POWERS,					/* rows; bins begin at powers of two */
+	FF_CHANGED					/* updates by changed column, after those compared */
 } FfSource;
 
 /* What becomes of an earlier sample's value. */
@@ -87,6 +89,9 @@ typedef struct FfColumn
 	FfPool		pool;
 	bool		error;			/* half width of the estimate's interval instead of its value */
 } FfColumn;
+
+/* changed.c */
+extern void ff_count_changed(const char *page, BlockNumber block, TupleDesc desc, double *changed);
 
 /* read.c */
 extern Relation ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument);

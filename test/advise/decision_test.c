@@ -215,6 +215,9 @@ test_hindrances(void)
 	gives(WITH(full_pages, f.updated_once = 30001), "page_full", "wait", "ran_once", 100,
 		  "most updates were of a statement that ran once");
 	gives(WITH(full_pages, f.updated_once = 30000), "page_full", "lower", NULL, 70, "half of them were");
+	gives(WITH(full_pages, f.updated_in_burst = 30001), "page_full", "wait", "one_burst", 100,
+		  "most updates came in two hours");
+	gives(WITH(full_pages, f.updated_in_burst = 30000), "page_full", "lower", NULL, 70, "half of them did");
 	gives(WITH(full_pages, f.live_rows = 0), "page_full", "keep", NULL, 100,
 		  "no rows when sampled, watched for days: the model is not asked");
 	gives(WITH(full_pages, f.live_rows = 0, f.window_s = DAY - 1), "no_data", "wait", NULL, 100,
@@ -242,6 +245,9 @@ test_hot(void)
 	gives(WITH(full_pages, f.step_hot[2] = 52, f.model_gain = 1.03), "page_full", "lower", NULL, 70, "two points more, saves 3 %");
 	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.model_gain = 1.03), "page_full", "keep", "no_hot_gain", 100, "1.9 points more");
 	gives(WITH(full_pages, f.step_hot[2] = 49.9), "page_full", "keep", "less_hot", 100, "fewer would be HOT");
+	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 94.9), "page_full", "keep", "less_hot", 100,
+		  "fewer once settled");
+	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 95), "page_full", "lower", NULL, 70, "2 points fewer");
 	gives(WITH(less_room, f.step_hot[1] = 49.9), "settled", "raise", NULL, 90, "more room is given up for less");
 #undef BLOCKED
 }

@@ -9,7 +9,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(104);
+SELECT plan(110);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int,
@@ -105,6 +105,13 @@ CREATE VIEW told AS
            FROM ff.ff_blockers() WHERE usage IS DISTINCT FROM 'unused';
 SELECT is((SELECT format('%s %s %s %s %s', idx, cols, rate, won, costs) FROM told WHERE rel = 'alone'),
 	'alone_a {a} t t t', 'without statements: the only index besides the primary key is named');
+SELECT is((SELECT format('%s %s %s %s', idx, cols, rate, won) FROM told WHERE rel = 'several'), 'several_b {b} t t',
+	'without statements: the versions of rows in pages tell which column changes');
+SELECT matches((SELECT reason FROM told WHERE rel = 'several'),
+	'could not be HOT, because those compared in its pages change b', 'and so the reason says');
+-- as if no page had both versions of a row
+\set blind 'UPDATE ff_internal.page_sample SET changed_columns = NULL;'
+:blind
 SELECT is((SELECT array_agg(idx ORDER BY idx) FROM told WHERE rel = 'several'), ARRAY['several_a', 'several_b'],
 	'without statements: of several indexes all but the primary key are named');
 SELECT ok((SELECT bool_and(rate IS NULL
@@ -291,6 +298,17 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
+SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told WHERE rel IN ('seen_gone', 'unread')),
+	'{"gone_i f","seen_i t","unread_gone f","unread_seen t"}',
+	'two indexes, one set to what it was: versions of rows in pages tell which one is in the way, without ANALYZE');
+SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'unread_gone'),
+	'^gone is set, but none of [0-9]+ updates compared in its pages changed it: .*[|]nothing to do here while',
+	'and the reason says so');
+SELECT is((SELECT format('%s %s', name, changed > 0.3 * compared) FROM ff_internal.changes_compared('touched'::regclass)
+	WHERE name = 'updated_at'), 'updated_at t', 'what a trigger changes is seen, too');
+SELECT is((SELECT count(*) FROM ff_internal.changes_compared('c'::regclass)), 0::bigint,
+	'few updates: nothing is said of their columns');
+:blind
 ANALYZE seen_gone, apart, moved, stamped;
 
 SELECT is((SELECT format('%s %s %s %s %s %s', idx, cols, role, rate, won, scans) FROM told WHERE rel = 'unused'),
@@ -407,6 +425,7 @@ UPDATE item SET x = x + 1;
 RESET search_path;
 SELECT pg_stat_force_next_flush() \g /dev/null
 CALL ff.ff_collect();
+:blind
 SELECT is((SELECT format('%s %s', round((sum(u.rows))::numeric), array_agg(DISTINCT u.columns))
 	FROM unnest('{tenant1.item,tenant2.item,tenant3.part,tenant4.item}'::regclass[]) t,
 		ff_internal.updates_seen(t, '-infinity') u), '8000 {{x}}',
@@ -478,6 +497,7 @@ CREATE INDEX "Not %I; ""used""" ON unused (a);
 SELECT is((SELECT format('%s|%s', ddl, scans_since) FROM ff.ff_blockers('unused')), '|',
 	'an index just created again: no DROP, and not watched yet');
 CALL ff.ff_collect();
+:blind
 SELECT is((SELECT format('%s|%s', ddl, scans_since > now() - interval '1 hour') FROM ff.ff_blockers('unused')), '|t',
 	'an index just created again: watched since the next collection');
 UPDATE ff_internal.collection SET began_at = began_at - interval '8 days' WHERE began_at > now() - interval '1 day';
@@ -490,7 +510,7 @@ SELECT is(ff_internal.suspect_indexes('unused'), '"Not %I; ""used"""',
 SELECT is(ff_internal.suspect_indexes('several'), 'several_a, several_b',
 	'ff_advise() names all possible indexes if it knows no statement');
 \else
-SELECT skip('no pg_stat_statements', 65);
+SELECT skip('no pg_stat_statements', 69);
 CREATE ROLE regress_ff_blockers;
 \endif
 

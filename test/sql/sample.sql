@@ -46,6 +46,21 @@ UPDATE hot SET indexed = -1 WHERE id BETWEEN 6 AND 8;
 SELECT blocks, live_rows, dead_rows, updated_hot_rows, updated_nonhot_rows, superseded_hot,
        superseded_same_page, superseded_newpage, updated_pct, update_group_rows, group_old_page, group_new_page
   FROM ff_internal.sample('hot');
+-- Which columns updates changed: NULL, short, long and toasted values; a dropped column; at most ten of a page.
+SELECT changed_columns FROM ff_internal.sample('hot');
+CREATE TEMP TABLE changed (id smallint, gone int, b text, c text, d text, e name, f bigint) WITH (fillfactor = 20);
+ALTER TABLE changed ALTER d SET STORAGE EXTERNAL;
+INSERT INTO changed SELECT g, g, 'b', repeat('c', 200), repeat('d', 3000), 'e', NULL FROM generate_series(1, 4) g;
+ALTER TABLE changed DROP gone;
+UPDATE changed SET b = 'B', c = c;
+SELECT changed_columns FROM ff_internal.sample('changed');
+UPDATE changed SET b = 'B', c = repeat('c', 201), d = d || 'd', f = 1;
+SELECT changed_columns FROM ff_internal.sample('changed');
+UPDATE changed SET e = 'longer', b = NULL, d = d, f = f WHERE id <= 2;
+SELECT changed_columns FROM ff_internal.sample('changed');
+CREATE TEMP TABLE twenty WITH (fillfactor = 10) AS SELECT g AS id, 0 AS v FROM generate_series(1, 20) g;
+UPDATE twenty SET v = 1;
+SELECT changed_columns FROM ff_internal.sample('twenty');
 CREATE TEMP TABLE moved (id int PRIMARY KEY, v int, pad text);
 INSERT INTO moved SELECT g, 0, repeat('x', 76) FROM generate_series(1, 70) g;
 UPDATE moved SET v = 1 WHERE id <= 7;
