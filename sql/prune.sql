@@ -110,10 +110,10 @@ BEGIN
         END IF;
     END LOOP;
     -- UTC, so that all sessions agree
-    FOR t IN SELECT v.*, date_trunc(v.unit, clock_timestamp() - v.age, 'UTC') AS before
-               FROM (VALUES (0, 'hour', interval '1 day'), (1, 'day', interval '14 days')) v(level, unit, age) LOOP
-        handled := handled + ff_internal.roll_up(t.level, t.unit, t.before, batch - handled);
-    END LOOP;
+    handled := handled + ff_internal.roll_up(
+        0, 'hour', date_trunc('hour', clock_timestamp() - interval '1 day', 'UTC'), batch - handled);
+    handled := handled + ff_internal.roll_up(
+        1, 'day', date_trunc('day', clock_timestamp() - interval '14 days', 'UTC'), batch - handled);
     -- the current value stays, however old
     DELETE FROM ff_internal.setting_history o
      WHERE o.seen_at < oldest

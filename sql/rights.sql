@@ -1,22 +1,16 @@
 -- Rights of all objects above, and what pg_dump dumps: see give_rights() in sql/base/grant.sql.
-DO $$
-DECLARE
-    collecting CONSTANT text[] := '{sample, pool_samples, index_pages,
-        collect, collect_begin, collect_counters, collect_counted, collect_pages, collect_problem, try_step, is_skip,
-        collect_end, collect_statements, collect_horizon, collect_settings, current_epoch,
-        counted_since, table_differences, close_tables, write_changes, write_differences, read_statements,
-        observed_texts, observed_sample, inserted_width, close_statements, add_statement,
-        admit_statements, sum_statements,
-        write_statements, rows_kept, roll_up, prune, cron, check_collector, job_name, check_cron, spread,
-        schedule_job, unschedule_jobs, database_jobs, schedule_databases,
-        fits_due, collect_fit, note, note_fit, collect_verdicts}';
-    for_both   CONSTANT text[] := '{counted, index_definitions, own_index_definitions, index_shape, other_options,
-        collect_due, parse_statement, total, counters_plus, column_list, resolve, tables_named, shell_quoted,
-        horizon_holders, statement_shown, tracked_settings}';
-    for_all    CONSTANT text[] := '{refuse, check_role, overview, fitted, blocked, lines, setting, lookback,
-        own_server}';
-    installing CONSTANT text[] := '{define, refuse_strangers, give_rights}';
-BEGIN
-    CALL ff_internal.give_rights('fillfactor_advisor', collecting, for_both, for_all, installing);
-END
-$$;
+CALL ff_internal.give_rights('fillfactor_advisor',
+    collecting => '{
+        sample, pool_samples, index_pages, collect, collect_begin, collect_counters, collect_counted,
+        collect_pages, collect_problem, try_step, is_skip, collect_end, collect_statements, collect_horizon,
+        collect_settings, current_epoch, counted_since, table_differences, close_tables, write_changes,
+        write_differences, read_statements, observed_texts, observed_sample, inserted_width, close_statements,
+        add_statement, admit_statements, sum_statements, write_statements, rows_kept, roll_up, prune, cron,
+        check_collector, job_name, check_cron, spread, schedule_job, unschedule_jobs, database_jobs,
+        schedule_databases, fits_due, collect_fit, note, note_fit, collect_verdicts}',
+    for_both => '{
+        counted, index_definitions, own_index_definitions, index_shape, other_options, collect_due,
+        parse_statement, total, counters_plus, column_list, resolve, tables_named, shell_quoted,
+        horizon_holders, statement_shown, tracked_settings}',
+    for_all => '{refuse, check_role, overview, fitted, blocked, lines, setting, lookback, own_server}',
+    installing => '{define, refuse_strangers, give_rights}');

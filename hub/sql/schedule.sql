@@ -20,7 +20,7 @@ BEGIN
         RETURN NEXT ff_internal.schedule_job(format('%s%s/%s', jobs, part, parts),
                                              ff_internal.spread(schedule, part - 1),
                                              format('CALL ff_hub.fleet_refresh(%s, %s)', part, parts),
-                                             'ff_fleet_schedule(NULL)', 'fillfactor_advisor_hub');
+                                             'ff_fleet_schedule(NULL)');
     END LOOP;
 END
 $$;

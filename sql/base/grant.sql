@@ -64,11 +64,9 @@ CREATE FUNCTION @extschema@.ff_grant(role name, what text) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    -- the hub is one more, where it is
-    schemas CONSTANT oid[] := ARRAY(SELECT DISTINCT e.extnamespace FROM pg_extension e
-                                     WHERE e.extname ^@ 'fillfactor_advisor');
     command text;
 BEGIN
+    -- of the hub, too, where it is
     IF NOT (SELECT bool_and(pg_has_role(e.extowner, 'USAGE')) FROM pg_extension e
              WHERE e.extname ^@ 'fillfactor_advisor') THEN
         PERFORM ff_internal.refuse('42501', format('role %I may not grant rights on the extension', current_user), NULL,
@@ -78,11 +76,12 @@ BEGIN
             'Call ff_grant(''role'', ''reader'') or ff_grant(''role'', ''collector'').');
     END IF;
     FOR command IN
-        SELECT format('GRANT USAGE ON SCHEMA %s TO %I', string_agg(s::regnamespace::text, ', '), role)
-          FROM unnest(schemas) s
+        SELECT format('GRANT USAGE ON SCHEMA %s TO %I',
+                      string_agg(DISTINCT e.extnamespace::regnamespace::text, ', '), role)
+          FROM pg_extension e WHERE e.extname ^@ 'fillfactor_advisor'
         UNION ALL
         SELECT format('GRANT %I TO %I', g, role)
-          FROM unnest(CASE what WHEN 'reader' THEN '{pg_read_all_stats}' ELSE '{pg_monitor}' END::text[]) g
+          FROM CAST(CASE what WHEN 'reader' THEN 'pg_read_all_stats' ELSE 'pg_monitor' END AS name) g
          WHERE NOT pg_has_role(role, g, 'MEMBER')
         UNION ALL
         SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO %I',

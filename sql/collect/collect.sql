@@ -314,7 +314,7 @@ EXCEPTION
             PERFORM ff_internal.collect_problem(id, SQLSTATE, SQLERRM);
         ELSIF step = 'collect_statements' THEN
             INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason)
-            VALUES (id, ff_internal.observed_at(), SQLSTATE || ' ' || SQLERRM);
+            VALUES (id, ff_internal.observed_at(), SQLERRM);
         ELSIF what IS NOT NULL AND NOT ff_internal.is_skip(SQLSTATE) THEN
             RAISE WARNING USING ERRCODE = SQLSTATE, MESSAGE = format('could not %s: %s', what, SQLERRM);
         END IF;

@@ -39,10 +39,8 @@ RETURN (
                 ELSE schedule END
       FROM runs r CROSS JOIN shortest l CROSS JOIN LATERAL (SELECT (r.m + n % l.gap) % 60) x(t));
 
--- Error if the schedule is none that pg_cron takes, or pg_cron is absent, with a crontab line that calls the public
--- procedure of action.
-CREATE FUNCTION ff_internal.check_cron(schedule text, action text, extension text DEFAULT 'fillfactor_advisor')
-RETURNS void
+-- Error if the schedule is none that pg_cron takes, or pg_cron is absent, with a crontab line for the action.
+CREATE FUNCTION ff_internal.check_cron(schedule text, action text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
@@ -62,25 +60,19 @@ BEGIN
     ELSIF (ff_internal.cron()).state = 'absent' THEN
         PERFORM ff_internal.refuse('55000', 'pg_cron is not in this database', NULL, format(
             'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '
-            'cron.database_name names. Without pg_cron, a line in the crontab does the same: %s', (
+            'cron.database_name names. Without pg_cron, a line in the crontab does the same: %s',
             -- in a crontab % is a line end, and a real one cannot be written
-            SELECT CASE WHEN concat(current_database(), n.nspname) ~ '[[:cntrl:]]' OR schedule ~* 'second'
-                        THEN 'call psql on this database'
-                        ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
-                       ff_internal.shell_quoted(current_database()),
-                       ff_internal.shell_quoted(replace(action, substring(action, 'ff_[a-z]+[.]'),
-                                                        quote_ident(n.nspname) || '.ff_'))), '%', E'\\%') END
-              FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-             WHERE e.extname = extension)));
+            CASE WHEN current_database() ~ '[[:cntrl:]]' OR schedule ~* 'second' THEN 'call psql on this database'
+                 ELSE replace(format('%s  PGDATABASE=%s psql -X -q -c %s', schedule,
+                                     ff_internal.shell_quoted(current_database()), ff_internal.shell_quoted(action)),
+                              '%', E'\\%') END));
     END IF;
 END
 $$;
 
 -- Creates a job for this database, which undo removes. If pg_cron runs from another one: warns and returns the
 -- statement to run there. A comment in the command says how to remove a job that DROP EXTENSION left, which then fails.
-CREATE FUNCTION ff_internal.schedule_job(
-    job_name text, schedule text, action text, undo text, extension text DEFAULT 'fillfactor_advisor')
-RETURNS text
+CREATE FUNCTION ff_internal.schedule_job(job_name text, schedule text, action text, undo text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -88,7 +80,7 @@ DECLARE
                                     ff_internal.quoted_text(job_name));
     here    CONSTANT record := ff_internal.cron();
 BEGIN
-    PERFORM ff_internal.check_cron(schedule, action, extension);
+    PERFORM ff_internal.check_cron(schedule, action);
     IF here.state = 'elsewhere' THEN
         RAISE WARNING 'nothing is scheduled yet: pg_cron runs from database "%"', here.cron_database
             USING HINT = 'Run the returned statement there.';

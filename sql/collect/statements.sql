@@ -65,7 +65,10 @@ DECLARE
     columns text[];
     said    CONSTANT jsonb := (SELECT o.said FROM ff_internal.observed o WHERE o.kind = 'statements');
 BEGIN
-    IF said IS NOT NULL THEN
+    IF ff_internal.setting('statements') = 0 THEN
+        reason := 'fillfactor_advisor.statements is 0';
+        RETURN;
+    ELSIF said IS NOT NULL THEN
         reader := 'ff_internal.observed_texts';
         reason := said->>'reason';
         -- before pg_stat_statements 1.9, a fall of a counter shows a reset
@@ -318,35 +321,24 @@ BEGIN
 END
 $$;
 
--- Reads pg_stat_statements once. Returns NULL, or why nothing could be read.
+-- Reads pg_stat_statements once. Returns NULL, or why nothing was read. Errors: those of pg_stat_statements, which
+-- try_step() records as such a reason.
 CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     snapshot_at CONSTANT timestamptz := ff_internal.observed_at();
-    why      text;
     read     record;
     previous ff_internal.statement_snapshot;
     new      record;
     lost     bigint;
 BEGIN
-    IF ff_internal.setting('statements') = 0 THEN
-        why := 'fillfactor_advisor.statements is 0';
-    ELSE
-        BEGIN
-            SELECT * INTO read FROM ff_internal.read_statements();
-            why := read.reason;
-        EXCEPTION WHEN object_not_in_prerequisite_state OR insufficient_privilege OR undefined_function
-                    OR undefined_file THEN
-            -- not preloaded, not readable, or its library is gone
-            why := SQLERRM;
-        END;
+    SELECT * INTO read FROM ff_internal.read_statements();
+    IF read.reason IS NOT NULL THEN
+        INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason)
+        VALUES (id, snapshot_at, read.reason);
+        RETURN read.reason;
     END IF;
-    IF why IS NOT NULL THEN
-        INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason) VALUES (id, snapshot_at, why);
-        RETURN why;
-    END IF;
-
     SELECT * INTO previous FROM ff_internal.statement_snapshot l
      WHERE l.reason IS NULL ORDER BY l.collection_id DESC LIMIT 1;
     IF previous.stats_reset IS DISTINCT FROM read.stats_reset THEN

@@ -142,8 +142,7 @@ AS $$
          CROSS JOIN LATERAL (SELECT (w.in_window).*) t
     ), collections AS MATERIALIZED (
         SELECT max(c.began_at) AS snapshot_at, bool_or(NOT c.track_counts) AS counts_lost,
-               (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers,
-               (SELECT m.bytes FROM @extschema@.ff_memory() m WHERE m.used) AS ram
+               (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers, ff_internal.ram_bytes() AS ram
           FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.not_examined, e.fillfactor, e.reloptions,

@@ -35,3 +35,8 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_memory() IS
 'Memory that may hold tables, one row per source: bytes (NULL: unknown or no limit), used (true in the one row that '
 'ram_ratio divides by), note. fillfactor_advisor.ram overrides what is detected.';
+
+-- Bytes of the used row of ff_memory().
+CREATE FUNCTION ff_internal.ram_bytes() RETURNS bigint
+LANGUAGE sql VOLATILE PARALLEL SAFE
+RETURN (SELECT m.bytes FROM @extschema@.ff_memory() m WHERE m.used);

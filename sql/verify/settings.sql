@@ -58,8 +58,7 @@ AS $$
            (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
               FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z
              WHERE c.not_examined IS NULL) d(bytes),
-           (SELECT current_setting('block_size')::bigint, o.bytes
-              FROM @extschema@.ff_memory() o WHERE o.used) m(block, ram),
+           (SELECT current_setting('block_size')::bigint, ff_internal.ram_bytes()) m(block, ram),
            (SELECT sum(o.blocks_written), sum(o.blocks_dirtied) FROM ff_internal.statement_history o
              WHERE o.ended_at > now() - ff_internal.lookback()) h(written, dirtied),
            (SELECT count(*), max(extract(epoch FROM o.last_seen_at - o.since)),

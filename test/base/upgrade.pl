@@ -66,10 +66,9 @@ change('sql/collect/schema.sql', 'vacuums         bigint           -- vacuums, m
 	"-- rows that scans returned");
 change('src/collect/counters.c', '{"vacuums",', "{\"rows_returned\", entry->tuples_returned},\n\t\t{\"vacuums\",");
 # a page metric: its column, and how it is computed
-change('sql/sample/schema.sql',
-	'update_ages          real[]      -- updated rows by transactions since their newest version, same bins',
-	"update_ages          real[],     -- updated rows by transactions since their newest version, same " .
-	"bins\n    inserted_rows        double precision -- live rows that were never updated");
+change('sql/sample/schema.sql', 'changed_columns      real[] ', 'changed_columns      real[],');
+change('sql/sample/schema.sql', "not scaled to the table; pooled\n);",
+	"not scaled to the table; pooled\n    inserted_rows        float8      -- live rows that were never updated\n);");
 change('src/sample/heap.c', '{"update_ages", FF_POWERS, FF_UPDATE_AGES}',
 	"{\"update_ages\", FF_POWERS, FF_UPDATE_AGES},\n\t{\"inserted_rows\", FF_TOTAL, FF_HEAP_INSERTED_ROWS}");
 # an argument

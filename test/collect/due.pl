@@ -70,7 +70,7 @@ my $off = $node->safe_psql('postgres', 'SHOW server_version_num') < 190000
 my ($status, $out, $err) = $node->psql('postgres', "$off CALL ff_collect(); CALL ff_collect()");
 is($err, '', 'with standard_conforming_strings off a collection writes no warning');
 ($status, $out, $err) = $node->psql('postgres', "$off SELECT ff_schedule('* * * * *')");
-like($err, qr/ERROR:  pg_cron is not in this database\n.*-c 'CALL public\.ff_collect\(\)'$/ms,
+like($err, qr/ERROR:  pg_cron is not in this database\n.*-c 'CALL ff_internal\.collect\(\)'$/ms,
 	'without pg_cron, ff_schedule() gives a line for a crontab');
 ($status, $out, $err) = $node->psql('postgres',
 	"$off SELECT count(*) FROM ff_advice; SELECT count(*) FROM ff_advise(); SELECT count(*) FROM " .

@@ -43,6 +43,7 @@ SELECT limit_of('', 'memory.max=300') AS nothing;
 -- this machine
 SELECT source FROM ff_memory();
 SELECT count(*) FILTER (WHERE used) AS used_rows,
+       min(bytes) FILTER (WHERE used) = ff_internal.ram_bytes() AS is_the_divisor,
        bool_and(bytes > 0) AS positive,
        bool_and(note <> '') AS noted
   FROM ff_memory();
@@ -54,6 +55,7 @@ SELECT bytes = pg_size_bytes(current_setting('shared_buffers')) AS shared_buffer
 -- the setting overrides
 SET fillfactor_advisor.ram = '3GB';
 SELECT source, bytes, used FROM ff_memory() WHERE used;
+SELECT ff_internal.ram_bytes();
 RESET fillfactor_advisor.ram;
 SELECT source, bytes, used FROM ff_memory() WHERE source = 'fillfactor_advisor.ram';
 
@@ -61,6 +63,7 @@ SELECT source, bytes, used FROM ff_memory() WHERE source = 'fillfactor_advisor.r
 CREATE ROLE regress_ff_nobody;
 SET ROLE regress_ff_nobody;
 SELECT * FROM ff_memory();
+SELECT ff_internal.ram_bytes();
 RESET ROLE;
 GRANT pg_read_all_stats TO regress_ff_nobody;
 SET ROLE regress_ff_nobody;
