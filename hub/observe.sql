@@ -305,9 +305,10 @@ WITH asked AS MATERIALIZED (
              LIMIT greatest(0, %6$s - (SELECT count(DISTINCT (o.queryid, o.toplevel)) FROM entry o
                                         JOIN known k ON k.key = o.queryid || ' ' || o.toplevel))
         ), text AS (
-            -- not of statements that keep their constants, such as passwords, and write no table
+            -- not of statements that keep their constants, such as passwords, and seldom write a table
             SELECT DISTINCT ON (n.queryid, n.toplevel) n.*,
-                   CASE WHEN s.query ~* '^([[:space:]]|--[^\n]*\n|/[*].*?[*]/)*(create|alter|do|set)\M' THEN ''
+                   CASE WHEN s.query ~* ('^([[:space:]]|--[^\n]*\n|/[*].*?[*]/)*'
+                                         '((create|alter|do|set|explain)\M|copy[[:space:]]*[(])') THEN ''
                         ELSE s.query END AS query
               FROM new n JOIN %3$s(true) s ON s.queryid = n.queryid AND %1$s = n.toplevel AND s.dbid = %4$s
              WHERE (SELECT count(*) FROM new) > 0 AND s.query IS NOT NULL

@@ -205,7 +205,7 @@ CREATE TABLE ff_internal.statement (
     toplevel           boolean NOT NULL, -- sent by a client, not run inside a function
     kind               text NOT NULL CHECK (kind IN ('write', 'unattributed', 'other')),
         -- write: a table it writes is known; unattributed: none is; other: writes no table, not followed
-    text               text CHECK (length(text) <= 4000), -- the first 4000 characters; NULL for kind other
+    text               text CHECK (length(text) <= 4000), -- the first 4000 characters, constants as ?; other: NULL
     text_bytes         integer CHECK (text_bytes >= 0), -- length of the whole text
     reason             text,         -- why its text could not be read
     opened_at          timestamptz NOT NULL, -- when it was read

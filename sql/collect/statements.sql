@@ -155,7 +155,10 @@ AS $$
         INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, reason, opened_at)
         SELECT $1, $2, CASE WHEN bool_or(t.relid IS NOT NULL OR t.shared) THEN 'write'
                            WHEN count(*) > 0 THEN 'unattributed' ELSE 'other' END,
-               CASE WHEN count(*) > 0 THEN left(query, 4000) END, octet_length(query), max(t.reason), snapshot_at
+               -- without the constants that utility statements before PostgreSQL 16, and evicted entries, keep
+               CASE WHEN count(*) > 0 THEN left(regexp_replace(query,
+                   '''.*''|[$]([[:alpha:]_]\w*)?[$].*[$]|(?<![$"\w.])[0-9][\w.]*', '?', 'g'), 4000) END,
+               octet_length(query), max(t.reason), snapshot_at
           FROM target t
         RETURNING statement_id
     )

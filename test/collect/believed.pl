@@ -71,7 +71,7 @@ is(value(q{SELECT count(*) FROM ff_horizon() WHERE doing ~ 'hidden|4711'}), 0,
 $session->quit;
 SKIP:
 {
-	skip 'pg_stat_statements is not here', 2
+	skip 'pg_stat_statements is not here', 4
 		if value(q{SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_stat_statements'}) eq '0';
 	value('DELETE FROM ff_internal.horizon_history');
 	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_stat_statements'\ncompute_query_id = on");
@@ -97,6 +97,11 @@ SKIP:
 		}
 		$session->quit;
 	}
+	value(q{EXPLAIN ANALYZE UPDATE here SET v = v + 4711 WHERE 'hidden' > '' AND $_$hidden$_$ > ''});
+	is(collect(), '', 'a statement is explained: the collection ends well');
+	like(value(q{SELECT string_agg(text, '|') FROM ff_internal.statement WHERE text ~ 'EXPLAIN'}),
+		qr/^EXPLAIN ANALYZE UPDATE here SET v = v \+ (\?|\$\d) WHERE (?!.*(hidden|4711))/,
+		'the text of an explained update is kept without its constants');
 }
 
 # The history of another cluster, in which other tables have these OIDs, before the first collection.
