@@ -324,7 +324,7 @@ AS $$
      WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
 
     -- Tables that were altered, whose evidence grew by a tenth (chosen) since their fit or has become enough to judge
-    -- by, or whose fit is a day old: then also those with advice to change, which may be outdated even without activity.
+    -- by, or whose fit is a day old: then also those with advice to change, which may be outdated without activity.
     SELECT r.rel_id
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL

@@ -228,6 +228,30 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN n.needs_rewrite AND (f.choice).rewrite_gain > sqrt(gain)
             THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor) END;
 
+-- What a change that may be better waits for.
+CREATE FUNCTION ff_internal.awaited(e ff_internal.table_evidence, d ff_internal.decision) RETURNS text
+LANGUAGE sql STABLE
+RETURN CASE
+    WHEN d.because = 'ran_once' THEN 'most of its updates were one run of a statement: wait until it runs again'
+    WHEN d.because = 'one_burst'
+    THEN (SELECT format('%s of its updates came in the %s from %s on, and nothing like it before or after: wait until '
+                        'that happens again',
+                        ff_internal.percent(100 * b.updated / (e.counted).updated), ff_internal.span(b.seconds),
+                        ff_internal.minute(b.began_at))
+            FROM ff_internal.burst(e) b)
+    WHEN d.because = 'watched_too_briefly' AND e.since_change_s >= ff_internal.threshold('FULL_DAY')
+    THEN format('since its last change it is updated less than half as often as before: wait until it is as busy '
+                'again, or for %s more',
+                ff_internal.span(extract(epoch FROM ff_internal.lookback())::float8 - e.since_change_s))
+    WHEN d.because IS NULL AND (e.since).updated < d.needed_updates
+    THEN ff_internal.until(e, d, NULL, (e.since).updated, d.needed_updates)
+         || format(' (%s times fillfactor_advisor.min_updates)', ff_internal.threshold('ENOUGH'))
+    WHEN d.because = 'may_settle' THEN 'it may become HOT by itself: ' || ff_internal.until(e, d, e.window_s)
+    WHEN d.because IN ('just_changed', 'watched_too_briefly')
+    THEN CASE d.because WHEN 'just_changed' THEN 'it was changed lately: ' ELSE '' END
+         || ff_internal.until(e, d, e.since_change_s)
+    ELSE ff_internal.until(e, d, e.window_s) END;
+
 -- What a change would bring, what is missing for one, or why the fillfactor stays.
 CREATE FUNCTION ff_internal.words_of_action(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
@@ -259,25 +283,7 @@ BEGIN
     ELSIF d.passed_over THEN
         RETURN '. The model was not asked yet: ff_advise() for this table asks it at once';
     ELSIF d.action = 'wait' AND d.seen_cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
-        RETURN format('. %s may be better, but ', n.fillfactor) || CASE d.because
-            WHEN 'just_changed' THEN 'it was changed lately: ' WHEN 'may_settle' THEN 'it may become HOT by itself: '
-            ELSE '' END || CASE
-            WHEN d.because = 'ran_once' THEN 'most of its updates were one run of a statement: wait until it runs again'
-            WHEN d.because = 'one_burst'
-            THEN (SELECT format('%s of its updates came in the %s from %s on, and nothing like it before or after: '
-                                'wait until that happens again',
-                                ff_internal.percent(100 * b.updated / (e.counted).updated),
-                                ff_internal.span(b.seconds), ff_internal.minute(b.began_at))
-                    FROM ff_internal.burst(e) b)
-            WHEN d.because = 'watched_too_briefly' AND e.since_change_s >= ff_internal.threshold('FULL_DAY')
-            THEN format('since its last change it is updated less than half as often as before: wait until it is '
-                        'as busy again, or for %s more',
-                        ff_internal.span(extract(epoch FROM ff_internal.lookback())::float8 - e.since_change_s))
-            WHEN d.because IS NULL AND (e.since).updated < d.needed_updates
-            THEN ff_internal.until(e, d, NULL, (e.since).updated, d.needed_updates)
-                 || format(' (%s times fillfactor_advisor.min_updates)', ff_internal.threshold('ENOUGH'))
-            ELSE ff_internal.until(e, d, CASE WHEN d.because IN ('just_changed', 'watched_too_briefly')
-                                              THEN e.since_change_s ELSE e.window_s END) END;
+        RETURN format('. %s may be better, but ', n.fillfactor) || ff_internal.awaited(e, d);
     ELSIF d.because IN ('less_hot', 'no_hot_gain', 'not_worth') THEN
         RETURN format('. %s would save %s of its cost', n.fillfactor, saved) || CASE WHEN d.because = 'not_worth'
             THEN format(', but that is not worth a change; it is less than %s of the cost of the costliest table''s '

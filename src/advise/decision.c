@@ -374,8 +374,8 @@ mostly_read(const DnFacts *f)
 
 /*
  * Why a lower fillfactor is not advised although it pays: fewer updates would be HOT than
- * were, or than will be if nothing is done; or no more, and what pages that are pruned or touched less often save, beyond what
- * any rewrite saves, is not clearly enough.
+ * were, or than will be if nothing is done; or no more, and what pages that are pruned or
+ * touched less often save, beyond what any rewrite saves, is not clearly enough.
  */
 static const char *
 no_hot_gain(const DnFacts *f, const DnDecision *d)

@@ -55,7 +55,7 @@ SELECT rel_id, 'fillfactor', now() - interval '50 hours', now() - interval '30 h
 SELECT unnest(ARRAY[is(action, 'wait', 'updated before its fillfactor changed: waits for updates'),
 	matches(reason,
 		'^too little was seen since its fillfactor or its indexes changed: 500 updates are needed, and 0 came so far: about '
-		'[0-9]+ hours at',
+		'[0-9]+ hours more at the rate of the window',
 		'updated before its fillfactor changed: the reason says what is needed')])
 	FROM ff_advise('was_updated');
 -- fillfactor is raised only after a day, and if the table is as busy as before its last change
