@@ -1,4 +1,4 @@
--- Stage reason: puts a decision into words. Decides nothing.
+-- Puts a decision into words. Decides nothing.
 
 -- What is missing: the rest of a day after seconds, the rest of the updates needed, or confidence.
 CREATE FUNCTION ff_internal.until(
