@@ -38,7 +38,7 @@ OBJS = \
 # then one piece per stage.
 SQL_PIECES = \
 	sql/base/head.sql \
-	sql/base/define.sql \
+	sql/base/comments.sql \
 	sql/base/common.sql \
 	sql/base/alter.sql \
 	sql/base/grant.sql \
@@ -55,7 +55,7 @@ SQL_PIECES = \
 	sql/collect/collect.sql \
 	sql/collect/statements.sql \
 	sql/collect/horizon.sql \
-	sql/collect/setting_history.sql \
+	sql/collect/server_settings.sql \
 	sql/collect/exclude.sql \
 	sql/collect/schedule.sql \
 	sql/evidence/schema.sql \

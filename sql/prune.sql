@@ -1,4 +1,4 @@
--- Stage collect: keep the history small. Every call handles a bounded number of rows.
+-- Keep the history small. Every call handles a bounded number of rows.
 
 -- Lower bound of a history table's rows, without reading it; lacks those inserted since the last vacuum or analyze.
 CREATE FUNCTION ff_internal.rows_kept(history_table regclass) RETURNS bigint

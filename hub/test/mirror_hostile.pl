@@ -64,6 +64,20 @@ like(import_text($first), qr/^mirror of database shop, PostgreSQL \d+, .*: 2 tab
 	'a file is imported');
 there('UPDATE orders SET status = 1');
 $last = observation();
+my $readers = join '', map { slurp_file($_) =~ s/--.*//gr } glob(
+	"'$FindBin::Bin/../sql/mirror/'*.sql '$FindBin::Bin/../../sql/collect/schema.sql'");
+my %sent;
+sub keys_of
+{
+	my ($said) = @_;
+	return map { keys_of($_) } @$said if ref $said eq 'ARRAY';
+	return if ref $said ne 'HASH';
+	# the keys of the others are data
+	return map { $sent{$_}++; keys_of($said->{$_}) if !/^(?:settings|shapes|counters)$/ } keys %$said;
+}
+keys_of($json->decode($last));
+cmp_ok(scalar keys %sent, '>', 80, 'the keys of an observation were found');
+is(join(' ', grep { $readers !~ /\b$_\b/ } sort keys %sent), '', 'a mirror reads each of them');
 like(import_text($last), qr/^mirror of database shop/, 'a second one');
 is(value(q(SELECT sum(updated) FROM ff_internal.counter_interval)), '500', 'what happened in between is known');
 is(value(q(SELECT max(ended_at) FROM ff_internal.counter_interval)),

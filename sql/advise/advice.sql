@@ -1,4 +1,4 @@
--- Stage advice: which fillfactor to set, if any. Collections make and store the fits of the model; the decision follows
+-- Which fillfactor to set, if any. Collections make and store the fits of the model; the decision follows
 -- from them and the evidence. Every table of the database gets a row and a reason.
 
 -- Hash of everything whose change makes a stored fit useless.

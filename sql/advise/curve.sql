@@ -1,4 +1,4 @@
--- Stage curve: what each fillfactor would do to one table.
+-- What each fillfactor would do to one table.
 
 CREATE FUNCTION @extschema@.ff_curve(relation regclass, all_steps boolean DEFAULT false)
 RETURNS TABLE (

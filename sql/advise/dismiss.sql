@@ -1,4 +1,4 @@
--- Stage advise: dismissed advice.
+-- Dismissed advice.
 
 CREATE FUNCTION @extschema@.ff_dismiss(relation regclass, reason text, until timestamptz DEFAULT 'infinity')
 RETURNS text

@@ -1,4 +1,4 @@
--- Stage advise: what became of advice, and which of it was dismissed.
+-- What became of advice, and which of it was dismissed.
 
 -- Writes a line of the history of a table's advice. Sends it to listeners of channel fillfactor_advisor if
 -- fillfactor_advisor.notify_worth is set: verdicts that a change hurt, and advice that saves so much WAL a day (NULL:

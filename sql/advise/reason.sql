@@ -1,4 +1,4 @@
--- Stage reason: puts a decision into words. Decides nothing.
+-- Puts a decision into words. Decides nothing.
 
 -- What is missing: the rest of a day after seconds, the rest of the updates needed, or confidence.
 CREATE FUNCTION ff_internal.until(
@@ -61,45 +61,40 @@ CREATE FUNCTION ff_internal.words_without_data(
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    since  CONSTANT bigint := coalesce((e.since).updated, 0);
-    enough CONSTANT bigint := ff_internal.setting('min_updates');
+    since CONSTANT bigint := coalesce((e.since).updated, 0);
 BEGIN
     IF d.seen_cause = 'not_examined' THEN
         phrase := 'not examined';
         reason := e.not_examined;
-    ELSIF e.problem IS NOT NULL AND e.sampled_at IS NULL THEN
+    ELSIF d.lacks = 'sample' AND e.problem IS NOT NULL THEN
         phrase := 'could not be sampled';
         reason := 'its pages could not be sampled, each collection tries again: ' || e.problem;
-    ELSIF e.rel_id IS NULL THEN
+    ELSIF d.lacks = 'sample' AND e.rel_id IS NULL THEN
         phrase := 'not collected yet';
         reason := CASE WHEN EXISTS (SELECT FROM ff_internal.relation r
                                      WHERE (r.nspname, r.relname) = (e.nspname, e.relname) AND r.closed_at IS NULL)
                        THEN 'its history comes from another server or database: one collection is needed to take it '
                             'up, run CALL ff_collect()'
                        ELSE 'not collected yet: run CALL ff_collect() or ff_schedule()' END;
-    ELSIF e.sampled_at IS NULL THEN
+    ELSIF d.lacks = 'sample' THEN
         phrase := 'not sampled yet';
         reason := 'its pages were not sampled yet: the next collections go on where the last one ran out of budget';
-    ELSIF e.intervals IS NULL AND NOT d.idle THEN
+    ELSIF d.lacks = 'interval' THEN
         phrase := 'one collection so far';
         reason := 'one collection so far: one more is needed, after some work';
-    ELSIF (coalesce(e.inserted_width, e.updated_width) IS NULL OR e.live_rows = 0)
-          AND d.seen_cause IN ('no_data', 'page_full', 'batch_update', 'row_growth')
-          AND e.recoverable_share >= ff_internal.threshold('LACKING') THEN
+    ELSIF d.lacks = 'width' THEN
         phrase := 'empty at each collection';
         reason := format('%s left their page because it was full, but it was empty whenever it was sampled: how much '
                          'room its rows need is %s', ff_internal.of_recent_updates(e.newpage_share),
                          CASE d.action WHEN 'wait' THEN 'known once a sample finds one' ELSE 'unknown' END);
-    ELSIF d.seen_cause <> 'no_data' THEN
-        RETURN;
-    ELSIF e.blocks = 0 AND (e.counted).updated < enough THEN
+    ELSIF d.lacks = 'rows' THEN
         phrase := 'empty';
         reason := 'the table is empty: it is judged once a collection finds rows in it';
-    ELSIF since < enough THEN
+    ELSIF d.lacks = 'updates' THEN
         phrase := ff_internal.counted(since, 'update') || ' since it was altered';
         reason := 'too little was seen since its fillfactor or its indexes changed: '
-                  || ff_internal.until(e, d, NULL, since, enough);
-    ELSE
+                  || ff_internal.until(e, d, NULL, since, ff_internal.setting('min_updates'));
+    ELSIF d.lacks = 'why_not_hot' THEN
         phrase := 'too little is known';
         reason := format('%s of its updates were not HOT, but neither the server nor the pages say whether they left '
                          'their page: a sample taken while it is being updated is needed, or pg_stat_statements%s',

@@ -1,4 +1,4 @@
--- Stage apply: the advice as a psql script to review and run, and as JSON, both from one plan. Names are quoted and
+-- The advice as a psql script to review and run, and as JSON, both from one plan. Names are quoted and
 -- control characters removed, so a line stays one line.
 
 -- What a session runs first. It identifies a relation by {schema,name,identity}: a table's OID, or an index's table and

@@ -1,4 +1,4 @@
--- Stage apply: the statements that undo a change. A superuser may run them, while other roles may write the history: so
+-- The statements that undo a change. A superuser may run them, while other roles may write the history: so
 -- they have only quoted names and values, and the definition of a dropped index in a comment.
 
 -- The statements that restore a server setting, its value given as in pg_settings: RESET if that is in force without

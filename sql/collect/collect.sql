@@ -1,4 +1,4 @@
--- Stage collect: the steps of a collection. CALL ff_collect() drives them (src/collect/collect.c).
+-- The steps of a collection. CALL ff_collect() drives them (src/collect/collect.c).
 
 -- Error 42501, with a hint, if the calling role may not write the history; one table stands for all.
 CREATE FUNCTION ff_internal.check_collector() RETURNS void

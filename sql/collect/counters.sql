@@ -1,4 +1,4 @@
--- Stage collect: read what the server counts for each table and compare it with the baselines. None of the readers
+-- Read what the server counts for each table and compare it with the baselines. None of the readers
 -- waits for a lock (src/collect/counters.c, src/collect/relation.c).
 
 -- A table's valid indexes, sorted by OID (NULL: none), and its statistics since the last reset; reset_at: -infinity:

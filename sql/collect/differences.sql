@@ -1,4 +1,4 @@
--- Stage collect: write what changed: tables that are gone, changes of options and indexes, intervals.
+-- Write what changed: tables that are gone, changes of options and indexes, intervals.
 
 -- Returns the tables with first < OID <= last that differ from their baselines; NULL: none.
 CREATE FUNCTION ff_internal.table_differences(

@@ -1,4 +1,4 @@
--- Stage exclude: tables left out.
+-- Tables left out.
 
 -- The tables that now match a pattern of ff_exclude(), in words; five by name.
 CREATE FUNCTION ff_internal.tables_matching(pattern text) RETURNS text

@@ -1,4 +1,4 @@
--- Stage collect: which sessions, slots and prepared transactions hold back pruning.
+-- Which sessions, slots and prepared transactions hold back pruning.
 
 -- What a session's statement does, without any literal of it: its text in pg_stat_statements, where parameters stand
 -- for constants, or else its first word; NULL if that is no keyword.

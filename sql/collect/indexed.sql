@@ -1,4 +1,4 @@
--- Stage indexed: the columns whose change keeps an update from being HOT, and how many updates change them.
+-- The columns whose change keeps an update from being HOT, and how many updates change them.
 
 -- Whether updates of a column in such an index may be HOT on a server of this version: BRIN, from PostgreSQL 16 on.
 -- NULL: no index access method.

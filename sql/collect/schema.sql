@@ -1,4 +1,4 @@
--- Stage history: what was seen of every table, when, and in which epoch of the counters. Counters are stored as
+-- What was seen of every table, when, and in which epoch of the counters. Counters are stored as
 -- differences, never as totals, so that nothing can subtract across a reset; relation has the baselines.
 
 CALL ff_internal.define($$
@@ -178,7 +178,7 @@ CREATE TABLE ff_internal.excluded (
 );
 $$);
 
--- Stage statements: which statements write which table, and how much.
+-- Which statements write which table, and how much.
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_snapshot (

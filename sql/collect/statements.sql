@@ -1,4 +1,4 @@
--- Stage statements: which statements write which table and column, how often, at what cost. Everything else works
+-- Which statements write which table and column, how often, at what cost. Everything else works
 -- without it; statement_snapshot.reason says what is missing then.
 
 -- Returns the tables that a statement writes, one row per command and table, see statement_target; for an unreadable

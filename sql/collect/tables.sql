@@ -1,4 +1,4 @@
--- Stage collect: which tables there are.
+-- Which tables there are.
 
 CREATE VIEW ff_internal.user_table AS
 SELECT c.oid AS relid,

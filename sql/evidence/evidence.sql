@@ -1,4 +1,4 @@
--- Stage evidence: everything known of a table, in one row.
+-- Everything known of a table, in one row.
 
 -- The window: src/evidence/window.c.
 

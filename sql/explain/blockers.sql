@@ -1,4 +1,4 @@
--- Stage blockers: what makes updates non-HOT although their page has room: an index on a column that changes (except
+-- What makes updates non-HOT although their page has room: an index on a column that changes (except
 -- summarizing ones from PostgreSQL 16 on), or a snapshot that keeps old versions alive.
 
 -- What needs an index, besides the scans of queries; NULL: nothing.

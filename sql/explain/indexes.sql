@@ -1,4 +1,4 @@
--- Stage indexes: whether another fillfactor of a B-tree would last. It applies when the tree is built, and when
+-- Whether another fillfactor of a B-tree would last. It applies when the tree is built, and when
 -- ascending keys split its rightmost page; any other split leaves two halves, whatever the setting.
 
 -- Fillfactor, percent, that the server reads from a B-tree's stored options.

@@ -1,4 +1,4 @@
--- Stage model: what each fillfactor would do to a table, and which one to take. The model is C (src/model/); this file
+-- What each fillfactor would do to a table, and which one to take. The model is C (src/model/); this file
 -- prepares its evidence.
 
 -- Rows of a length (bytes with header) that inserts put on an empty page at a fillfactor, as in the model.

@@ -1,4 +1,4 @@
--- Stage report: what is new.
+-- What is new.
 
 CREATE FUNCTION @extschema@.ff_changes(since interval DEFAULT '7 days')
 RETURNS TABLE (at timestamptz, relation text, what text, details text)

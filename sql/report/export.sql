@@ -1,4 +1,4 @@
--- Stage export: what this database reports to a hub, or to a file. A hub of any version calls ff_internal.export() and
+-- What this database reports to a hub, or to a file. A hub of any version calls ff_internal.export() and
 -- ff_internal.export_script(), so their names and arguments and the meaning of the keys must not change.
 
 -- Format that is written, and the highest that can be read. A key with a new meaning needs a new format.

@@ -1,4 +1,4 @@
--- Stage history: the history of a table as a time line.
+-- The history of a table as a time line.
 
 -- Begin of a time's bucket. Longer ones than an hour follow the local clock: days begin at midnight in summer, too.
 CREATE FUNCTION ff_internal.bucket_of(at timestamptz, bucket interval) RETURNS timestamptz

@@ -1,4 +1,4 @@
--- Stage report: HTML and pictures. Text from the database enters a page only through html().
+-- HTML and pictures. Text from the database enters a page only through html().
 
 -- Escapes a text for HTML. Line ends become spaces, unprintable characters U+FFFD.
 CREATE FUNCTION ff_internal.html(content text) RETURNS text

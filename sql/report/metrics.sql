@@ -1,4 +1,4 @@
--- Stage report, for monitoring: views that keep their column names and are cheap enough to read every minute. total()
+-- For monitoring: views that keep their column names and are cheap enough to read every minute. total()
 -- does not add the counters: the right to call it would be checked before the caller's.
 
 CALL ff_internal.define($$

@@ -1,4 +1,4 @@
--- Stage report: all results on one self-contained HTML page. A policy in its head allows only its own script and
+-- All results on one self-contained HTML page. A policy in its head allows only its own script and
 -- style. Text from the database enters it only through html(), in the encoding of the client, which the head names.
 
 CREATE VIEW ff_internal.report_row AS

@@ -1,4 +1,4 @@
--- Stage sample: what the pages of one relation show.
+-- What the pages of one relation show.
 
 -- Samples the pages of one heap table; columns as in page_sample, of which the first four stay NULL.
 CREATE FUNCTION ff_internal.sample(relation regclass) RETURNS ff_internal.page_sample

@@ -1,4 +1,4 @@
--- Stage sample: what samples of pages found.
+-- What samples of pages found.
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.page_sample (

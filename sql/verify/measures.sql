@@ -1,4 +1,4 @@
--- Stage verify: what both sides of a change measured, and what the differences weigh.
+-- What both sides of a change measured, and what the differences weigh.
 
 -- Measures both sides of a change: ratios of sums over the compared intervals, of statements with the same mix on both
 -- sides; bytes per row from the last sample.

@@ -1,4 +1,4 @@
--- Stage verify: what a rehearsal on a scratch server needs to know of a table, and what came out. The client program
+-- What a rehearsal on a scratch server needs to know of a table, and what came out. The client program
 -- ff_rehearse makes the one into the other.
 
 CREATE FUNCTION @extschema@.ff_rehearsal(relation regclass, fillfactor integer DEFAULT NULL) RETURNS jsonb

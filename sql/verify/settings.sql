@@ -1,4 +1,4 @@
--- Stage verify: settings that belong to the same problem. All numbers come from this server. A change without a
+-- Settings that belong to the same problem. All numbers come from this server. A change without a
 -- measurement is at most a trial, which ff_verify() judges.
 
 -- Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing

@@ -1,4 +1,4 @@
--- Stage verify: the verdict on a change.
+-- The verdict on a change.
 
 -- Judges a change: its verdict and the reason (measure overall), then each measure. Gains and losses are weighed as in
 -- the cost of a fillfactor. With hardly any updates on both sides, only the size per row is judged.

@@ -1,4 +1,4 @@
--- Stage verify: the effect of a change.
+-- The effect of a change.
 --
 -- The windows before and after a change consist of whole intervals; an interval that contains the change is in neither.
 -- Every share and mean is a ratio of two sums over intervals. Its uncertainty comes from the scatter of the intervals,

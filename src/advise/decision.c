@@ -83,9 +83,16 @@ row_width(const DnFacts *f)
 	return fmax(or_else(f->updated_width, 0), or_else(f->inserted_width, 0));
 }
 
+static const char *
+no_data(DnDecision *d, const char *lacks)
+{
+	d->lacks = lacks;
+	return "no_data";
+}
+
 /* A queue has no rows when it is sampled: its counters and old versions may say enough. */
 static const char *
-cause_of(const DnFacts *f, int is_idle)
+cause_of(const DnFacts *f, DnDecision *d)
 {
 	double		width = row_width(f);
 	double		lacking = f->recoverable_share;
@@ -94,21 +101,21 @@ cause_of(const DnFacts *f, int is_idle)
 	if (f->not_examined > 0)
 		return "not_examined";
 	if (isnan(f->sampled_at))
-		return "no_data";
-	if (is_idle || f->updated < f->min_updates)
-		return !is_idle && f->blocks == 0 ? "no_data" : "few_updates";
+		return no_data(d, "sample");
+	if (d->idle || f->updated < f->min_updates)
+		return !d->idle && f->blocks == 0 ? no_data(d, "rows") : "few_updates";
 	if (isnan(f->intervals))
-		return "no_data";
+		return no_data(d, "interval");
 	if (width > 0 &&
 		ff_twin_rows_per_page(TW_MAX_FF, (int) bound(ceil(width), 1, TW_MAX_LEN)) < 2)
 		return "too_wide";
 	/* the effect of the last change is not known yet */
 	if (or_else(f->since_updated, 0) < f->min_updates)
-		return "no_data";
+		return no_data(d, "updates");
 	if (f->recent_hot_updated >= NEARLY_ALL * f->recent_updated)
 		return "settled";
 	if (isnan(f->newpage_share) && isnan(f->blocked_share))
-		return "no_data";
+		return no_data(d, "why_not_hot");
 	if ((f->blocked_share >= BLOCKED && lacking < LACKING) ||
 		(f->blocked_share > MOSTLY_BLOCKED * lacking && lacking >= LACKING &&
 		 lacking <= LITTLE_LACKING))
@@ -116,9 +123,11 @@ cause_of(const DnFacts *f, int is_idle)
 	if (lacking < LACKING)
 		return "settled";
 	why = cause_of_lack(f);
+	if (is(why, "old_snapshot") || !(width == 0 || f->live_rows <= 0))
+		return why;
 	/* only room helps, and how much of it rows need is unknown; after a day it stays unknown */
-	return (width == 0 || f->live_rows <= 0) && !is(why, "old_snapshot") &&
-		f->window_s < FULL_DAY ? "no_data" : why;
+	d->lacks = "width";
+	return f->window_s < FULL_DAY ? "no_data" : why;
 }
 
 /* What the evidence shows. */
@@ -128,7 +137,7 @@ diagnose(const DnFacts *f, DnDecision *d)
 	const char *c;
 
 	d->idle = idle(f);
-	d->cause = d->seen_cause = c = cause_of(f, d->idle);
+	d->cause = d->seen_cause = c = cause_of(f, d);
 	d->row_width = is(c, "too_wide") ? row_width(f) :
 		or_else(f->inserted_width, or_else(f->updated_width, 0));
 	/* the model can help; an old snapshot has to end first; with few updates 100 needs no advice */

@@ -100,6 +100,7 @@ FACT(siblings_updated)			/* the others, per insert; looked up if it is hardly up
 /* The decision. */
 RESULT(TEXT, cause)
 RESULT(TEXT, seen_cause)
+RESULT(TEXT, lacks)
 RESULT(TEXT, action)
 RESULT(TEXT, because)
 RESULT(TEXT, rewrite)

@@ -6,7 +6,17 @@
 #define FF_NUMBERS_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Where the numbers of a name are in a struct of doubles: one (n is 0), or up to n, "step" bytes apart. */
+typedef struct NumberField
+{
+	const char *name;
+	size_t		offset;
+	size_t		step;
+	int			n;
+} NumberField;
 
 static inline double
 or_else(double v, double otherwise)

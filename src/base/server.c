@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include <math.h>
 #include <sys/statvfs.h>
 
 #include "access/amapi.h"
@@ -17,9 +18,11 @@
 #include "catalog/pg_tablespace_d.h"
 #include "catalog/pg_type_d.h"
 #include "commands/tablespace.h"
+#include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
@@ -47,6 +50,18 @@ ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }
 
+/* The place of a column.  Error 42703: there is none of this name. */
+int
+ff_column(TupleDesc desc, const char *name)
+{
+	int			number = SPI_fnumber(desc, name);
+
+	if (number <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("a row has no column \"%s\"", name)));
+	return number - 1;
+}
+
 /*
  * The columns of a row that an argument is.  The caller calls ReleaseTupleDesc() with the
  * result.
@@ -65,14 +80,20 @@ ff_read_row(FunctionCallInfo fcinfo, int arg, Datum **values, bool **nulls)
 	return desc;
 }
 
-/*
- * A column's value as a number; 1 for a text or a time.
- * Error 42804: it is of another type.
- */
-double
-ff_number(Datum value, Form_pg_attribute column)
+static double
+wrong_type(Oid type, const char *column)
 {
-	switch (column->atttypid)
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" is of type %s, which is not expected", column,
+					format_type_be(type))));
+}
+
+/* A value as a number; 1 for a text or a time. */
+static double
+number_of(Datum value, Oid type, const char *column)
+{
+	switch (type)
 	{
 		case FLOAT8OID:
 			return DatumGetFloat8(value);
@@ -92,10 +113,47 @@ ff_number(Datum value, Form_pg_attribute column)
 		case TIMESTAMPTZOID:
 			return 1;
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("column \"%s\" is of type %s, and no number", NameStr(column->attname),
-					format_type_be(column->atttypid))));
+	return wrong_type(type, column);
+}
+
+/*
+ * Reads numbers of a row that an argument is, by name, into a struct; those that are NULL or
+ * infinite become NAN there.  count, if not NULL: how many were read of each array.
+ *
+ * Errors: 42703 a column is missing, 42804 one is of another type.
+ */
+void
+ff_read_numbers(FunctionCallInfo fcinfo, int arg, const NumberField *field, int nfields, void *to,
+				int *count)
+{
+	Datum	   *values;
+	bool	   *nulls;
+	TupleDesc	desc = ff_read_row(fcinfo, arg, &values, &nulls);
+
+	for (const NumberField *f = field; f < field + nfields; f++)
+	{
+		int			k = ff_column(desc, f->name);
+		Oid			type = TupleDescAttr(desc, k)->atttypid;
+		Datum	   *element = &values[k];
+		bool	   *null = &nulls[k];
+		int			n = 1;
+
+		if (f->n > 0 && type != FLOAT8ARRAYOID)
+			wrong_type(type, f->name);
+		if (f->n > 0 && !nulls[k])
+			deconstruct_array(DatumGetArrayTypeP(values[k]), FLOAT8OID, sizeof(float8),
+							  FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &element, &null, &n);
+		n = Min(n, Max(f->n, 1));
+		for (int i = 0; i < n; i++)
+		{
+			double		v = null[i] ? NAN : number_of(element[i], f->n > 0 ? FLOAT8OID : type, f->name);
+
+			*(double *) ((char *) to + f->offset + i * f->step) = isfinite(v) ? v : NAN;
+		}
+		if (count != NULL)
+			count[f - field] = nulls[k] ? 0 : n;
+	}
+	ReleaseTupleDesc(desc);
 }
 
 /* Sleeps; the latch or an interrupt ends it early. */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-const EvField ev_field[] = {
+const NumberField ev_field[] = {
 #define INTERVAL(field) \
 	{"interval_" #field, offsetof(Evidence, interval[0].field), sizeof(EvInterval), EV_INTERVALS},
 #define STATEMENT(field) \
@@ -20,8 +20,10 @@ const EvField ev_field[] = {
 const int	ev_nfields = sizeof(ev_field) / sizeof(ev_field[0]);
 
 void
-ff_evidence_count(Evidence *e, const EvField *field, int n)
+ff_evidence_count(Evidence *e, const NumberField *field, int n)
 {
+	for (int i = n; n > 0 && i < field->n; i++)
+		*(double *) ((char *) e + field->offset + field->step * (size_t) i) = 0;
 	if (field->offset == offsetof(Evidence, interval[0].seconds))
 		e->nintervals = n;
 	else if (field->offset == offsetof(Evidence, statement[0].command))

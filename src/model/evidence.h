@@ -10,10 +10,8 @@
 #ifndef FF_EVIDENCE_H
 #define FF_EVIDENCE_H
 
-#include <math.h>
-#include <stddef.h>
-
 #include "base/bins.h"
+#include "base/numbers.h"
 
 #define EV_INTERVALS	32		/* intervals of the counters, the newest first */
 #define EV_STATEMENTS	8		/* those with the most rows first; the caller drops the rest */
@@ -60,21 +58,14 @@ typedef struct Evidence
 	double		event_after;	/* rows updated after it */
 } Evidence;
 
-/* Where a named value is stored in Evidence: one number (n is 0), or up to n numbers,
- * "step" bytes apart. */
-typedef struct EvField
-{
-	const char *name;
-	size_t		offset;
-	size_t		step;
-	int			n;
-} EvField;
-
-extern const EvField ev_field[];
+extern const NumberField ev_field[];
 extern const int ev_nfields;
 
-/* Sets the number of intervals or statements if the field is the first of their columns. */
-extern void ff_evidence_count(Evidence *e, const EvField *field, int n);
+/*
+ * n numbers of a field were read: the rest are 0, unless there were none.  Sets the number of
+ * intervals or statements if the field is the first of their columns.
+ */
+extern void ff_evidence_count(Evidence *e, const NumberField *field, int n);
 
 /* Sums over the intervals, without the initial load of the table; newpage is NAN if it
  * is in any interval. */

@@ -36,17 +36,6 @@ PG_FUNCTION_INFO_V1(ff_model_version);
 PG_FUNCTION_INFO_V1(ff_index_entry_price);
 PG_FUNCTION_INFO_V1(ff_rows_per_page);
 
-int			ff_payback_time;
-double		ff_time_weight;
-double		ff_wal_weight;
-double		ff_size_weight;
-double		ff_storage_weight;
-double		ff_min_gain;
-int			ff_min_updates;
-double		ff_min_confidence;
-double		ff_min_worth;
-double		ff_page_read_cost;
-
 /* The argument and everything computed from it. */
 typedef struct Model
 {
@@ -57,66 +46,16 @@ typedef struct Model
 	Choice		choice;
 } Model;
 
-/* An unknown or infinite number is NAN. */
-static double
-finite_or_unknown(double v)
-{
-	return isfinite(v) ? v : NAN;
-}
-
-static double
-number(Datum value, bool isnull)
-{
-	return isnull ? NAN : finite_or_unknown(DatumGetFloat8(value));
-}
-
-/* Reads up to n elements of an array; returns how many.  Unless it is empty, the rest are 0. */
-static int
-read_array(Datum value, char *to, size_t step, int n)
-{
-	Datum	   *elements;
-	bool	   *nulls;
-	int			count;
-
-	deconstruct_array(DatumGetArrayTypeP(value), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
-					  TYPALIGN_DOUBLE, &elements, &nulls, &count);
-	for (int i = 0; i < n && count > 0; i++)
-		*(double *) (to + i * step) = i < count ? number(elements[i], nulls[i]) : 0;
-	return count < n ? count : n;
-}
-
-/*
- * Reads the row of evidence by ev_field; NULL and infinite become NAN.
- * Errors: 42703 a column is missing, 42804 one is of another type.
- */
+/* NULL and infinite become NAN.  Errors: see ff_read_numbers(). */
 static void
 read_evidence(FunctionCallInfo fcinfo, Evidence *e)
 {
-	Datum	   *values;
-	bool	   *nulls;
-	TupleDesc	desc = ff_read_row(fcinfo, 0, &values, &nulls);
+	int		   *count = palloc0(sizeof(int) * ev_nfields);
 
-	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
-	{
-		int			i = SPI_fnumber(desc, f->name) - 1;
-		char	   *to = (char *) e + f->offset;
-
-		if (i < 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("the evidence has no column \"%s\"", f->name)));
-		if (f->n > 0 && TupleDescAttr(desc, i)->atttypid != FLOAT8ARRAYOID)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of the evidence is not of type %s", f->name,
-							format_type_be(FLOAT8ARRAYOID))));
-		if (f->n == 0)
-			*(double *) to = nulls[i] ? NAN :
-				finite_or_unknown(ff_number(values[i], TupleDescAttr(desc, i)));
-		else if (!nulls[i])
-			ff_evidence_count(e, f, read_array(values[i], to, f->step, f->n));
-	}
-	ReleaseTupleDesc(desc);
+	ff_evidence_clear(e);
+	ff_read_numbers(fcinfo, 0, ev_field, ev_nfields, e, count);
+	for (int i = 0; i < ev_nfields; i++)
+		ff_evidence_count(e, &ev_field[i], count[i]);
 }
 
 /* ff_model_fields() returns text: the columns of type model_input, which is made of it */
@@ -126,7 +65,7 @@ ff_model_fields(PG_FUNCTION_ARGS)
 	StringInfoData t;
 
 	initStringInfo(&t);
-	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
+	for (const NumberField *f = ev_field; f < ev_field + ev_nfields; f++)
 		appendStringInfo(&t, "%s%s float8%s", t.len > 0 ? ", " : "", f->name, f->n > 0 ? "[]" : "");
 	PG_RETURN_TEXT_P(cstring_to_text(t.data));
 }
@@ -358,7 +297,6 @@ ff_model(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	m = palloc0(sizeof(Model));
-	ff_evidence_clear(&m->e);
 	read_evidence(fcinfo, &m->e);
 	read_settings(&m->e);
 	ff_twin_check = check_for_interrupts;
@@ -435,7 +373,7 @@ ff_index_entry_price(PG_FUNCTION_ARGS)
 Datum
 ff_split_updates(PG_FUNCTION_ARGS)
 {
-#define NUMBER(i) number(PG_GETARG_DATUM(i), PG_ARGISNULL(i))
+#define NUMBER(i) (PG_ARGISNULL(i) || !isfinite(PG_GETARG_FLOAT8(i)) ? NAN : PG_GETARG_FLOAT8(i))
 	Evidence	e;
 	FitSplit	s;
 

@@ -1,6 +1,7 @@
 # The install scripts are made of pieces in the order of their dependencies, those of the hub
 # after all of the core: none names what a later one makes, each can be loaded after those before
-# it, and no body depends on the schema that the user chose, which may be renamed.
+# it, and no body depends on the schema that the user chose, which may be renamed.  And what has to
+# be named in several files is in all of them.
 use strict;
 use warnings;
 use FindBin;
@@ -78,6 +79,23 @@ foreach my $piece (@pieces)
 	}
 	none(\%bound, "$piece: no body names the schema that the user chose");
 }
+
+# What stands in two places, one of which could be forgotten.
+sub words { my %seen = map { $_ => 1 } @_; return join(' ', sort keys %seen); }
+my %setting = map { $_ => 1 } slurp_file("$top/src/base/settings.h") =~ /^(?:WHOLE|REAL)\((\w+)/gm;
+my ($made_with) = slurp_file("$top/sql/advise/advice.sql") =~ /FUNCTION ff_internal\.fit_made_with\(.*?'\{(.*?)\}'/s;
+is(words($made_with =~ /(\w+)/g),
+	words(grep { $setting{$_} } map { slurp_file($_) =~ /\bff_(\w+)/g } glob("'$top'/src/model/*.c")),
+	'a fit is outdated if a setting that the model reads changes');
+
+my $decides = slurp_file("$top/src/advise/decision.c") =~ s/\b(?:no_data\(d|is\([^,()]+), "\w+"\)|d->lacks = "\w+"//gr;
+my ($cause_of) = $decides =~ /^(cause_of_lack\(.*?)^diagnose\(/ms;
+my $causes = words(map { /"(\w+)"/g } $cause_of, $decides =~ /d->cause = ([^;]+);/g);
+cmp_ok($causes =~ tr/ //, '>=', 11, 'the causes were found');
+my ($commented) = slurp_file("$top/sql/advise/advice.sql") =~ /^action: .*? cause: (.*?)\nfillfactor/ms;
+is(words($commented =~ s/\([^)]*\)//gr =~ /([a-z_]+)/g), $causes, 'the comment of ff_advise() has all');
+is(words(map { /`(\w+)`/g } slurp_file("$top/README.md") =~ /^\| (`\w+`(?:, `\w+`)*) \|.*\| `?(?:lower|keep|wait)/gm),
+	$causes, 'and so has the table in README.md');
 
 # the server confirms this for SQL function bodies, which it checks
 my $node = PostgreSQL::Test::Cluster->new('pieces');

@@ -23,15 +23,12 @@ read_line(Evidence *e, char *line)
 	char	   *value;
 	int			n = 0;
 
-	for (const EvField *f = ev_field; f < ev_field + ev_nfields; f++)
+	for (const NumberField *f = ev_field; f < ev_field + ev_nfields; f++)
 	{
 		if (strcmp(f->name, name) != 0)
 			continue;
 		while ((value = strtok(NULL, " \n")) != NULL && n < (f->n > 0 ? f->n : 1))
 			*(double *) ((char *) e + f->offset + f->step * (size_t) n++) = strtod(value, NULL);
-		/* the rest of a histogram is 0 */
-		for (int i = n; i > 0 && i < f->n && f->step == sizeof(double); i++)
-			*(double *) ((char *) e + f->offset + f->step * (size_t) i) = 0;
 		ff_evidence_count(e, f, n);
 		return;
 	}

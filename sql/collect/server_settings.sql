@@ -1,4 +1,4 @@
--- Stage collect: changes of the server settings that ff_verify() judges.
+-- Changes of the server settings that ff_verify() judges.
 
 -- Names of the settings whose changes a collection records.
 CREATE FUNCTION ff_internal.tracked_settings() RETURNS text[]
