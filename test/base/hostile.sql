@@ -107,8 +107,11 @@ CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect()
 CALL public.work(); SELECT pg_stat_force_next_flush(); CALL advisor.ff_collect();
 -- make the history a day long, with the index dropped before
 UPDATE ff_internal.change SET seen_at = seen_at - interval '1 day', before_at = before_at - interval '1 day';
-UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
-	WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at);
+UPDATE ff_internal.counter_interval i SET began_at = i.began_at - (n.later + 1) * interval '8 hours',
+		ended_at = i.ended_at - n.later * interval '8 hours'
+	FROM (SELECT rel_id, ended_at, count(*) OVER (PARTITION BY rel_id ORDER BY ended_at DESC) - 1 AS later
+		FROM ff_internal.counter_interval) n
+	WHERE n.rel_id = i.rel_id AND n.ended_at = i.ended_at;
 SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE closed_at IS NULL;
 \o
 SELECT is((SELECT string_agg(format('%s %s', relation, action), ', ' ORDER BY relation::text)
