@@ -208,8 +208,7 @@ BEGIN
      CROSS JOIN LATERAL jsonb_to_record(o.said) x(
            heap_bytes bigint, live float8, dead float8, width float8, relpages float8, reltuples float8,
            maintained_at timestamptz)
-     CROSS JOIN (SELECT current_setting('block_size')::float8) b(block)
-     CROSS JOIN LATERAL (SELECT coalesce(ceil(x.heap_bytes / b.block), x.relpages)) n(blocks)
+     CROSS JOIN LATERAL (SELECT coalesce(ceil(x.heap_bytes / 8192.0), x.relpages)) n(blocks)
      -- after a reset, live rows are counted from zero until vacuum or analyze counts all
      CROSS JOIN LATERAL (SELECT n.blocks, CASE WHEN x.maintained_at IS NULL AND x.reltuples > 0
                                                THEN x.reltuples * n.blocks / nullif(x.relpages, 0)
@@ -217,14 +216,14 @@ BEGIN
      -- live rows up to the highest fillfactor known, with dead ones in all of the page, which has a header of 24 bytes;
      -- a row has a line pointer of 4 bytes
      CROSS JOIN LATERAL (
-           SELECT b.block * greatest(ff_internal.effective_fillfactor(c.reloptions),
-                                     (SELECT max(h.old_fillfactor) FROM ff_internal.change h
-                                       WHERE h.rel_id = earlier.rel_id)) / 100 - 24
+           SELECT 81.92 * greatest(ff_internal.effective_fillfactor(c.reloptions),
+                                   (SELECT max(h.old_fillfactor) FROM ff_internal.change h
+                                     WHERE h.rel_id = earlier.rel_id)) - 24
              FROM pg_class c WHERE c.oid = relation) f(filled)
      CROSS JOIN LATERAL (
            SELECT min(v.bytes / (v.rows + 1) - 4)
              FROM (VALUES (f.filled, p.live / nullif(p.blocks, 0)), (f.filled, x.reltuples / nullif(x.relpages, 0)),
-                          (b.block - 24, (p.live + x.dead) / nullif(p.blocks, 0))) v(bytes, rows)
+                          (8168, (p.live + x.dead) / nullif(p.blocks, 0))) v(bytes, rows)
             WHERE v.rows > 0) l(shortest)
      WHERE o.kind = 'table' AND o.id = relation;
     RETURN s;

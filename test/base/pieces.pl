@@ -96,6 +96,9 @@ my ($commented) = slurp_file("$top/sql/advise/advice.sql") =~ /^action: .*? caus
 is(words($commented =~ s/\([^)]*\)//gr =~ /([a-z_]+)/g), $causes, 'the comment of ff_advise() has all');
 is(words(map { /`(\w+)`/g } slurp_file("$top/README.md") =~ /^\| (`\w+`(?:, `\w+`)*) \|.*\| `?(?:lower|keep|wait)/gm),
 	$causes, 'and so has the table in README.md');
+my ($cures) = slurp_file("$top/sql/report/report.sql") =~ /\ba\.cause IN \(([^)]*)\)/;
+is(words(qw(page_full batch_update row_growth settled settling few_updates no_data not_examined), $cures =~ /(\w+)/g),
+	$causes, 'for each cause it is known whether the report shows it as one with another cure');
 
 # the server confirms this for SQL function bodies, which it checks
 my $node = PostgreSQL::Test::Cluster->new('pieces');
