@@ -67,10 +67,11 @@ SQL_PIECES = \
 	sql/advise/siblings.sql \
 	sql/advise/decision.sql \
 	sql/advise/rewrite.sql \
+	sql/advise/worth.sql \
 	sql/advise/reason.sql \
 	sql/advise/events.sql \
-	sql/advise/advice.sql \
 	sql/advise/dismiss.sql \
+	sql/advise/advice.sql \
 	sql/advise/curve.sql \
 	sql/explain/schema.sql \
 	sql/explain/blockers.sql \

@@ -7,7 +7,7 @@ CALL ff_internal.give_rights('fillfactor_advisor',
         write_differences, read_statements, observed_texts, observed_sample, inserted_width, close_statements,
         add_statement, admit_statements, sum_statements, write_statements, rows_kept, roll_up, prune, cron,
         check_collector, job_name, check_cron, spread, schedule_job, unschedule_jobs, database_jobs,
-        schedule_databases, fits_due, collect_fit, note, note_fit, collect_verdicts}',
+        schedule_databases, fits_due, collect_fit, note, note_fit, keep_dismissal, collect_verdicts}',
     for_both => '{
         counted, index_definitions, own_index_definitions, index_shape, other_options, collect_due,
         parse_statement, total, counters_plus, column_list, resolve, tables_named, shell_quoted,

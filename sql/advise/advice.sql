@@ -169,8 +169,7 @@ AS $$
                      WHEN (e.counted).updated > 0 THEN 100 END::real,
                 g.gain_pct, CASE WHEN h.told THEN g.wal_bytes END, g.disk_bytes, CASE WHEN h.told THEN g.cpu_s END,
                 x.rewrites, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => round(e.window_s)),
-                d.cause NOT IN ('not_examined', 'too_wide')
-                    AND coalesce(e.window_s < ff_internal.threshold('FULL_DAY'), true),
+                d.provisional,
                 concat_ws(E'\n', ff_internal.lines(concat_ws(' ', k.words,
                     coalesce(rtrim(t.reason, '.') || '; ' || y.next || '.', t.reason),
                     'Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
@@ -194,7 +193,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT CASE WHEN d.action = 'wait' AND e.rel_id IS NOT NULL
                                      THEN (SELECT ff_internal.next_collection()) END) y(next)
       -- OFFSET, here and below: the filter runs before the function
-      LEFT JOIN LATERAL (SELECT b.* FROM (SELECT WHERE d.action IN ('lower', 'raise') OR d.rewrite = 'pays' OFFSET 0) o,
+      LEFT JOIN LATERAL (SELECT b.* FROM (SELECT WHERE d.changes OR d.rewrite = 'pays' OFFSET 0) o,
                                          ff_internal.effect(v.evidence, v.fit, v.decision) b) b ON true
      CROSS JOIN LATERAL (SELECT CASE WHEN b.gain_pct IS NOT NULL
                                      THEN ff_internal.dismissed(v.evidence, v.fit, v.decision) END) k(words)
@@ -329,7 +328,7 @@ AS $$
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL
       LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
-     CROSS JOIN LATERAL (SELECT coalesce(f.action IN ('lower', 'raise'), false) AS stands) a
+     CROSS JOIN LATERAL (SELECT coalesce(f.to_fillfactor <> f.from_fillfactor, false) AS stands) a
      CROSS JOIN (SELECT ff_internal.setting('min_updates')) m(enough)
      -- since the last fit, or for the last hour
      CROSS JOIN LATERAL (
@@ -394,11 +393,13 @@ BEGIN
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
     n := ff_internal.step_at(f.steps, d.step);
-    PERFORM ff_internal.note_fit(had, id, d, a.fillfactor, b.wal_bytes,
+    PERFORM ff_internal.note_fit(had, id, d, a.fillfactor,
+                CASE WHEN NOT ff_internal.keep_dismissal(id, had.rel_id IS NULL, d.changes, b.wal_bytes, a.observed)
+                     THEN b.wal_bytes END,
                 ff_internal.wal_saved(b.wal_bytes, a.updates_per_s, extract(epoch FROM a.observed)::float8), a.observed,
                 CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END)
        FROM ff_internal.effect(v.evidence, f, d) b;
-    IF d.action IN ('lower', 'raise')
+    IF d.changes
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, d.recommended_fillfactor)
             OR last.made_at < ff_internal.observed_at() - interval '1 day' OR last.judged_at IS NOT NULL
             OR (abs(last.predicted_hot_pct - n.hot_pct) < new_prediction OR n.hot_pct IS NULL) IS NOT TRUE) THEN

@@ -51,7 +51,7 @@ BEGIN
           FROM unnest(f.steps) s
          CROSS JOIN LATERAL (
                SELECT s.fillfactor = d.current_step AS current,
-                      s.fillfactor = CASE WHEN d.action IN ('lower', 'raise') AND NOT declined
+                      s.fillfactor = CASE WHEN d.changes AND NOT declined
                                           THEN d.recommended_fillfactor ELSE d.current_step END AS advised,
                       declined AND s.fillfactor = d.recommended_fillfactor AS declined) w
          CROSS JOIN LATERAL (

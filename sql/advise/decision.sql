@@ -158,7 +158,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT CASE WHEN c.rewritten THEN ff_internal.heap_needed(e)::bigint ELSE n.size_bytes END)
                         z(bytes)
      CROSS JOIN LATERAL (SELECT ff_internal.updates_per_s(e) * 86400) u(per_day)
-     WHERE d.action IN ('lower', 'raise') OR c.rewritten
+     WHERE d.changes OR c.rewritten
 $$;
 
 -- Returns its argument, NULL included, if that table can be examined. Errors: 42P01 unknown OID, 42809 not a table.

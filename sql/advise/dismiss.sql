@@ -1,25 +1,92 @@
 -- Dismissed advice.
 
+-- The dismissal of a table's advice that saves so much WAL a day; no row: none, expired, or overtaken, because that is
+-- three times as much (chosen; at least 3 MB) as when it was dismissed.
+CREATE FUNCTION ff_internal.dismissal_of(id bigint, wal_bytes float8) RETURNS SETOF ff_internal.dismissal
+LANGUAGE plpgsql STABLE ROWS 1
+AS $$
+BEGIN
+    -- keeps its plan
+    RETURN QUERY
+        SELECT * FROM ff_internal.dismissal d
+         WHERE d.rel_id = id AND d.until > now()
+           AND (d.wal_bytes IS NULL OR dismissal_of.wal_bytes <= 3 * greatest(d.wal_bytes, 1048576));
+END
+$$;
+
+-- The same in sentences before the reason.
+CREATE FUNCTION ff_internal.dismissed(
+    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT format('Dismissed %s by %s%s: %s. Otherwise %s would be advised%s.',
+                  to_char(o.dismissed_at, 'YYYY-MM-DD'), ff_internal.plain(o.dismissed_by),
+                  to_char(nullif(o.until, 'infinity'), '" until "YYYY-MM-DD'),
+                  rtrim(ff_internal.plain(o.reason), '. '),
+                  CASE WHEN d.rewrite = 'pays' THEN 'a rewrite' ELSE 'fillfactor ' || d.recommended_fillfactor END,
+                  ', for ' || ff_internal.wal_saved(b.wal_bytes, ff_internal.updates_per_s(e), e.window_s))
+      FROM ff_internal.effect(e, f, d) b
+     CROSS JOIN LATERAL ff_internal.dismissal_of(e.rel_id, b.wal_bytes) o
+     WHERE b.gain_pct IS NOT NULL
+$$;
+
+-- Brings the dismissal of a table's advice up to date when it is fitted, and returns whether it stands. is_new: it was
+-- never fitted: then it is dismissed with its parent, if that was dismissed before it was made. changes: a change is
+-- advised, which saves so much WAL a day; that is remembered once an hour was watched.
+CREATE FUNCTION ff_internal.keep_dismissal(
+    id bigint, is_new boolean, changes boolean, wal_bytes float8, watched interval) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    stands boolean;
+BEGIN
+    IF is_new THEN
+        INSERT INTO ff_internal.dismissal
+        SELECT id, o.dismissed_at, o.dismissed_by, o.reason, o.until, NULL, o.parent
+          FROM ff_internal.followed r
+          JOIN ff_internal.dismissal o ON o.dismissed_at < r.opened_at AND o.until > now()
+         WHERE r.rel_id = id AND to_regclass(o.parent) IN (
+               SELECT a.relid FROM pg_partition_ancestors(r.relid) a
+                UNION ALL SELECT s.parent FROM ff_internal.shards() s WHERE s.shard = r.relid)
+         ORDER BY o.dismissed_at DESC LIMIT 1 ON CONFLICT DO NOTHING;
+    END IF;
+    stands := EXISTS (SELECT FROM ff_internal.dismissal_of(id, wal_bytes));
+    IF changes AND stands THEN
+        UPDATE ff_internal.dismissal o SET wal_bytes = keep_dismissal.wal_bytes
+         WHERE o.rel_id = id AND o.wal_bytes IS NULL
+           AND watched >= make_interval(secs => ff_internal.threshold('RATES'));
+    ELSIF changes THEN
+        DELETE FROM ff_internal.dismissal o WHERE o.rel_id = id AND o.until > now();
+        IF FOUND THEN
+            PERFORM ff_internal.note(id, 'taken back',
+                                     'the dismissal: the change saves three times as much WAL as then');
+        END IF;
+    END IF;
+    RETURN stands;
+END
+$$;
+
 CREATE FUNCTION @extschema@.ff_dismiss(relation regclass, reason text, until timestamptz DEFAULT 'infinity')
 RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    name  text;
-    ids   bigint[];
-    known bigint[];
-    ends  text := to_char(nullif(until, 'infinity'), '" until "YYYY-MM-DD HH24:MI');
+    parent text;
+    name   text;
+    ids    bigint[];
+    known  bigint[];
+    ends   text := to_char(nullif(until, 'infinity'), '" until "YYYY-MM-DD HH24:MI');
 BEGIN
     PERFORM ff_internal.check_role('collector');
     PERFORM ff_internal.refuse('22004', 'relation must not be null') WHERE relation IS NULL;
-    name := ff_internal.qualified_name(ff_internal.checked_table(relation));
+    parent := ff_internal.qualified_name(ff_internal.checked_table(relation));
     -- a parent stands for its partitions or shards
     ids := ARRAY(SELECT DISTINCT r.rel_id
                    FROM (SELECT relation::oid UNION ALL
                          SELECT t.relid FROM pg_partition_tree(relation) t WHERE t.isleaf UNION ALL
                          SELECT s.shard FROM ff_internal.shards() s WHERE s.parent = relation) p(id)
                    JOIN ff_internal.followed r ON r.relid = p.id);
-    name := concat(name, ' (' || ff_internal.counted(nullif(greatest(cardinality(ids), 1), 1), 'table') || ')');
+    name := concat(parent, ' (' || ff_internal.counted(nullif(greatest(cardinality(ids), 1), 1), 'table') || ')');
     known := ARRAY(SELECT d.rel_id FROM ff_internal.dismissal d WHERE d.rel_id = ANY (ids));
     IF ids = '{}' THEN
         PERFORM ff_internal.refuse('55000', format('table %s was not collected yet', name), NULL,
@@ -36,9 +103,14 @@ BEGIN
         PERFORM ff_internal.note(u, 'taken back', 'the dismissal, by ' || current_user) FROM unnest(known) u;
         RETURN format('advice for %s counts again', name);
     END IF;
+    -- the worth that the last collection saw, if it had watched for an hour
     INSERT INTO ff_internal.dismissal
     SELECT r.rel_id, now(), current_user, ff_dismiss.reason, ff_dismiss.until,
-           (SELECT (a.advice).wal_bytes_per_day_saved FROM ff_internal.advice(r.relid, false) a), r.relid <> relation
+           (SELECT 86400 * f.updates_per_s * ((f.choice).wal_bytes_now - n.wal_bytes_per_update)
+              FROM ff_internal.fit f CROSS JOIN LATERAL ff_internal.step_at(f.steps, f.to_fillfactor) n
+             WHERE f.rel_id = r.rel_id AND f.to_fillfactor <> f.from_fillfactor
+               AND f.made_at >= r.opened_at + make_interval(secs => ff_internal.threshold('RATES'))),
+           CASE WHEN r.relid <> relation THEN parent END
       FROM ff_internal.followed r WHERE r.rel_id = ANY (ids);
     PERFORM ff_internal.note(u, 'dismissed', format('by %s%s: %s', current_user, left(ends, -6), reason))
        FROM unnest(ids) u;

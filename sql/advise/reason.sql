@@ -260,7 +260,7 @@ DECLARE
     sharing CONSTANT text := CASE d.seen_cause WHEN 'settled' THEN 'pages are pruned less often'
                                   ELSE 'the old and the new version of a row share a page more often' END;
 BEGIN
-    IF d.action IN ('lower', 'raise') THEN
+    IF d.changes THEN
         RETURN concat(
             format('. At %s a page is filled with %s instead of %s rows', n.fillfactor, n.rows_per_page,
                    now.rows_per_page),
@@ -429,10 +429,9 @@ CREATE FUNCTION ff_internal.words(
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    c       CONSTANT ff_internal.choice := f.choice;
-    changes CONSTANT boolean := d.action IN ('lower', 'raise');
-    cause   record := ff_internal.words_without_data(e, d);
-    best    record;
+    c     CONSTANT ff_internal.choice := f.choice;
+    cause record := ff_internal.words_without_data(e, d);
+    best  record;
     rehearsed text;
 BEGIN
     IF cause.reason IS NULL THEN
@@ -464,17 +463,17 @@ BEGIN
             '. The best step, ' || best.fillfactor || ', would save ' || ff_internal.percent(best.saved) || ', but '
                 || best.why,
             ff_internal.words_of_size(e, f, d),
-            CASE WHEN changes AND d.because = 'siblings' THEN '. Judged together with the other partitions' END,
+            CASE WHEN d.changes AND d.because = 'siblings' THEN '. Judged together with the other partitions' END,
             CASE WHEN d.action <> 'wait' AND c.advised_step <> c.advised_in_ram
                  THEN format('. Table and indexes are %s times memory; if they fitted, %s would be best',
                              round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
             CASE WHEN d.wants_model AND NOT d.columns_known AND d.action IN ('lower', 'wait')
                  THEN '. Whether an indexed column changes is not known: ' || ff_internal.statements_hint() END,
             CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
-            CASE WHEN e.open_writers > 0 AND NOT changes
+            CASE WHEN e.open_writers > 0 AND NOT d.changes
                  THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
             rehearsed,
-            CASE WHEN changes AND e.window_s < ff_internal.threshold('FULL_DAY')
+            CASE WHEN d.changes AND d.provisional
                  THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
             '.');
     END IF;

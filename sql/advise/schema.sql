@@ -28,6 +28,8 @@ CREATE TYPE ff_internal.decision AS (
     needed_confidence      float8,   -- needed for a change
     needed_updates         float8,   -- updates needed for full confidence
     row_width              float8,   -- length of inserted rows, bytes with header
+    changes                boolean,  -- the fillfactor is to change: action is lower or raise
+    provisional            boolean,  -- less than a day was watched, and that matters
     wants_model            boolean,  -- the model decides
     passed_over            boolean,  -- it should have been asked, but was not
     idle                   boolean,  -- nothing was written over the whole window, or for a day after an alteration
@@ -95,7 +97,7 @@ CREATE TABLE ff_internal.dismissal (
     reason       text NOT NULL,        -- as given
     until        timestamptz NOT NULL, -- when it expires; infinity: never
     wal_bytes    double precision,     -- WAL a day that the advice saved then; NULL: not known yet
-    of_parent    boolean NOT NULL      -- given for all partitions or shards of a table, those made later too
+    parent       text                  -- the table whose partitions or shards, those made later too, were declined
 );
 $$);
 

@@ -46,7 +46,7 @@ LANGUAGE sql STABLE ROWS 100
 AS $$
     WITH leaf AS MATERIALIZED (
         SELECT i.parent, i.leaf, f.updates_per_s AS weight, f.steps, count(*) OVER (PARTITION BY i.parent) AS leaves,
-               CASE WHEN f.action IN ('lower', 'raise') THEN f.to_fillfactor END AS advised
+               CASE WHEN f.to_fillfactor <> f.from_fillfactor THEN f.to_fillfactor END AS advised
           FROM ff_internal.sibling i
           JOIN ff_internal.followed r ON r.relid = i.leaf
           JOIN ff_internal.fit f ON f.rel_id = r.rel_id
@@ -109,7 +109,7 @@ BEGIN
     v.fit := f;
     v.shards := format('It is distributed; %s here judged together%s.',
                        ff_internal.counted(cardinality(shards), 'shard'), skew)
-        || CASE WHEN d.action IN ('lower', 'raise')
+        || CASE WHEN d.changes
                 THEN ' Change it on the coordinator, which passes it on to all shards; lock_timeout does not reach '
                      'them, so the statement may wait there for longer.' ELSE '' END;
     RETURN v;

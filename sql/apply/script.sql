@@ -108,7 +108,7 @@ BEGIN ATOMIC
          CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
                                     WHEN 'keep' THEN true
                                     ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
-         WHERE a.action IN ('lower', 'raise') OR a.needs_rewrite
+         WHERE a.gain_pct IS NOT NULL
         UNION ALL
         SELECT 2, NULL, NULL, i.predicted_size_bytes - i.size_bytes, i.index, i.action,
                to_jsonb(i) - '{index,ddl}'::text[]

@@ -30,7 +30,7 @@ RETURN (
                               'wal_bytes_per_day_saved', v.wal_saved::bigint,
                               'cpu_seconds_per_day_saved', a.cpu_seconds_per_day_saved,
                               'disk_bytes_change', a.disk_bytes_change, 'updates_per_s', a.updates_per_s,
-                              'input', CASE WHEN a.action IN ('lower', 'raise') AND v.shards IS NULL
+                              'input', CASE WHEN a.ddl <> '' AND v.shards IS NULL
                                             THEN to_jsonb(ff_internal.model_input(v.evidence)) END)), '[]')
                      FROM ff_internal.advice() v CROSS JOIN LATERAL (SELECT (v.advice).*) a
                     WHERE a.cause <> 'not_examined'),

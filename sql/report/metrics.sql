@@ -46,7 +46,7 @@ SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
                       WHERE o.rel_id = r.rel_id ORDER BY o.sampled_at DESC LIMIT 1) s ON true
   LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
   LEFT JOIN ff_internal.fit a
-         ON a.rel_id = r.rel_id AND a.action IN ('lower', 'raise') AND a.from_fillfactor = r.fillfactor
+         ON a.rel_id = r.rel_id AND a.to_fillfactor <> a.from_fillfactor AND a.from_fillfactor = r.fillfactor
         AND NOT EXISTS (SELECT FROM ff_internal.dismissal d WHERE d.rel_id = r.rel_id AND d.until > now())
  WHERE ff_internal.check_role('reader') IS NOT NULL
 $$);

@@ -20,7 +20,7 @@ BEGIN
     d := v.decision;
     e := v.evidence;
     c := (v.fit).choice;
-    other := coalesce(other, CASE WHEN d.action IN ('lower', 'raise') THEN d.recommended_fillfactor
+    other := coalesce(other, CASE WHEN d.changes THEN d.recommended_fillfactor
                                   WHEN e.fillfactor > 90 THEN 90 ELSE 100 END);
     IF other = e.fillfactor THEN
         PERFORM ff_internal.refuse('22023', format('the table has fillfactor %s already', other), NULL,
@@ -36,7 +36,7 @@ BEGIN
                                      'version', s.server_version / 10000),
         'relation', ff_internal.plain(ff_internal.qualified_name(relation)), 'rel_id', e.rel_id,
         'from', e.fillfactor, 'to', other,
-        'advised', d.action IN ('lower', 'raise') AND d.recommended_fillfactor = other,
+        'advised', d.changes AND d.recommended_fillfactor = other,
         'table', jsonb_build_object(
             'rows', r.rows, 'row_bytes', greatest(24, round((e.heap_bytes + e.index_bytes) / r.rows)),
             'ram_bytes', e.ram_bytes,

@@ -445,8 +445,7 @@ rewrite(const DnFacts *f, const DnDecision *d)
 	double		spare = f->heap_now - f->heap_needed;
 	int			bloated = f->heap_now > BLOAT * f->heap_needed && spare >= BLOAT_BYTES;
 
-	if (is(d->action, "lower") || is(d->action, "raise") || is(d->seen_cause, "no_data") ||
-		is(d->seen_cause, "not_examined"))
+	if (d->changes || is(d->seen_cause, "no_data") || is(d->seen_cause, "not_examined"))
 		return NULL;
 	if (bloated && f->snapshot_awaited > 0)
 		return is(d->seen_cause, "old_snapshot") ? NULL : "awaits_snapshot";
@@ -492,7 +491,9 @@ ff_decision(const DnFacts *f, DnDecision *d)
 		act_on_model(f, d);
 	else
 		d->action = "keep";
-	d->recommended_fillfactor = is(d->action, "lower") || is(d->action, "raise") ?
-		d->step : f->fillfactor;
+	d->changes = is(d->action, "lower") || is(d->action, "raise");
+	d->provisional = !(f->window_s >= FULL_DAY) && !is(d->cause, "not_examined") &&
+		!is(d->cause, "too_wide");
+	d->recommended_fillfactor = d->changes ? d->step : f->fillfactor;
 	d->rewrite = rewrite(f, d);
 }

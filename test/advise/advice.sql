@@ -279,7 +279,7 @@ CREATE FUNCTION said(name text, changed jsonb, step jsonb, decided jsonb) RETURN
                                       ELSE '{"cost": 1.5}' END
                                           FROM unnest((v.fit).steps) s))) x $$;
 SELECT matches(said('indexed', '{}', '{"cost": 1, "hot_pct": 1, "hot_pct_low": 0, "hot_pct_high": 2}',
-	'{"action": "lower", "step": 70, "gain": 1.2, "recommended_fillfactor": 70}'),
+	'{"action": "lower", "changes": true, "step": 70, "gain": 1.2, "recommended_fillfactor": 70}'),
     '[(]indexed_j.*[)][.] No fillfactor makes them HOT; .*At 70 a page .*: 1 % HOT predicted [(]0 to 2[)], [0-9.]+ % once '
     'settled, hardly more than now, but the old and the new version of a row share a page more often, which saves 16.7 %',
     'lowered without a HOT gain: the reason says what that saves');
@@ -294,7 +294,7 @@ SELECT matches(said('settled', '{}', '{"cost": 1, "hot_pct": 94.2}',
     '94.2 % predicted, 99.5 % seen[.]$',
     'fewer would be HOT: the reason has both shares');
 SELECT matches(said('full', '{}', step,
-	'{"action": "keep", "because": null, "step": 100, "current_step": 100, "gain": 1, "recommended_fillfactor": 100}'),
+	'{"action": "keep", "changes": false, "because": null, "step": 100, "current_step": 100, "gain": 1, "recommended_fillfactor": 100}'),
 	why, 'the best step is named, with why not: ' || why)
   FROM (VALUES ('{"cost": 1, "hot_pct": 39, "needs_rewrite": false}'::jsonb,
       '[.] The best step, 70, would save 16.7 %, but fewer updates would be HOT: 39 % predicted, 40 % seen'),

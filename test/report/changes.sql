@@ -35,7 +35,7 @@ SELECT later();
 SELECT matches((array_agg(n))[1], format('^moved to fillfactor %s instead of %s', :new, :new + 1) || worth(), 'moved')
     FROM news('batch') n;
 SAVEPOINT withdrawn;
-SELECT ff_internal.note_fit(f, :id, jsonb_populate_record(a.decision, '{"action": "wait"}'), :now, NULL, NULL, NULL, NULL)
+SELECT ff_internal.note_fit(f, :id, jsonb_populate_record(a.decision, '{"action": "wait", "changes": false}'), :now, NULL, NULL, NULL, NULL)
     FROM ff_internal.advice('batch') a, ff_internal.fit f WHERE rel_id = :id;
 SELECT matches((array_agg(n))[1], format('^withdrawn fillfactor %s -> %s: now wait$', :now, :new), 'withdrawn')
     FROM news('batch') n;
@@ -73,8 +73,7 @@ SELECT ff_dismiss('batch', 'too small');
 SELECT later();
 UPDATE ff_internal.relation SET updated = updated WHERE rel_id = :id;
 UPDATE ff_internal.dismissal SET wal_bytes = 1;
-SELECT ff_internal.note_fit(f, :id, (SELECT decision FROM ff_internal.advice('batch')), :now, 1e12, NULL, NULL, NULL)
-    FROM ff_internal.fit f WHERE rel_id = :id;
+SELECT is(ff_internal.keep_dismissal(:id, false, true, 1e12, NULL), false, 'a change that saves much more');
 SELECT is((array_agg(n))[1], 'taken back the dismissal: the change saves three times as much WAL as then', 'overtaken')
     FROM news('batch') n;
 SELECT is_empty('SELECT FROM ff_internal.dismissal', 'and no longer dismissed');

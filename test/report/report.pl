@@ -296,8 +296,8 @@ SKIP:
 	check_html($html, 'hostile statement');
 	check_blockers($html, 'hostile statement');
 	my @part = map { quotemeta }
-		'/* &lt;/script&gt;&lt;script&gt;alert(2)&lt;/script&gt; ]]&gt; --&gt; &lt;!-- &lt;/td&gt;',
-		'&quot;&#39;&gt;&lt;img src=x onerror=alert(3)&gt; &amp;lt;';
+		'/* &lt;/script&gt;&lt;script&gt;alert(?)&lt;/script&gt; ]]&gt; --&gt; &lt;!-- &lt;/td&gt;',
+		'&quot;&#39;&gt;&lt;img src=x onerror=alert(?)&gt; &amp;lt;';
 	has($html,
 		qr/<article .*<td class="w">1 call, 2000 rows: UPDATE victim SET j $part[0].*$part[1] +\[31m +&#xFFFD;gnp\./s,
 		'hostile statement: it is shown as it is, except for characters that cannot be shown');
