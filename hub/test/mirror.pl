@@ -4,6 +4,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../../test/perl";
+use Beside qw(watched_a_day);
 use Mirrored;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -67,14 +68,7 @@ collect();
 
 jobs(4);
 
-# As though watched for a day, as in the test of the loop.
-value(q(UPDATE ff_internal.collection SET began_at = began_at - interval '1 day'
-	WHERE began_at <= (SELECT min(began_at) FROM ff_internal.counter_interval);
-	UPDATE ff_internal.statement_history h SET began_at = began_at - interval '1 day'
-		WHERE NOT EXISTS (SELECT FROM ff_internal.statement_history o WHERE o.ended_at < h.ended_at)));
-value(q(UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
-	WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o
-		WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)));
+watched_a_day($Mirrored::mirror, 'shop');
 
 is(value(q(SELECT sum(i.updated) FROM ff_internal.counter_interval i
 	JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'jobs')),
