@@ -14,6 +14,7 @@
 #define CHUNK_LAPS		1.3		/* updates of each row in one chunk */
 #define CHUNK_TICKS		1500.0	/* most of one chunk; twice as many for rare classes */
 #define LEAST_LAPS		1.5		/* least updates of each row: pages shed rows in two waves */
+#define STEP			(1.0 / 16)	/* least part of the rows per page by which steps differ */
 #define STEADY			0.01	/* HOT shares that differ by less count as equal */
 /* Two chunks in a row with this HOT share end a replay. */
 #define ALL_HOT			0.998
@@ -256,10 +257,11 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 		return;
 	for (at = TW_MAX_FF; at >= TW_MIN_FF; at--)
 	{
-		if (ff_twin_step_edge(at, len) != at)
-			continue;
 		if (at == ff_twin_step_edge(p->fillfactor, len))
 			f->current = f->n;
+		else if (ff_twin_step_edge(at, len) != at ||
+				 (f->n > 0 && ff_twin_rows_per_page(at, len) > (1 - STEP) * f->step[f->n - 1].rows_per_page))
+			continue;
 		f->step[f->n++] = (FcStep) {
 			.fillfactor = at,.rows_per_page = ff_twin_rows_per_page(at, len)
 		};

@@ -182,9 +182,9 @@ plan_lengths(const Evidence *e, FitPlan *p)
 
 	if (!inserted && !updated)
 		return 0;
-	/* less than half an alignment is no difference: use the lengths of most rows */
+	/* less than half an alignment is no difference: rows that are updated are not cold */
 	p->resizes = inserted && updated && fabs(p->update_mean - p->insert_mean) >= 4;
-	if (!p->resizes && updated && (!inserted || e->updated_pct > 50))
+	if (!p->resizes && updated)
 	{
 		memcpy(p->insert_len, p->update_len, sizeof(p->insert_len));
 		p->insert_mean = p->update_mean;
@@ -385,7 +385,9 @@ plan_course(const Evidence *e, FitPlan *p)
 			p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
+#ifndef ENLARGE
 	p->rows = bound(p->rows, 1, p->live);
+#endif
 	p->scale = p->rows / p->live;
 	if (p->insert_distance >= LATELY * p->live)
 		p->insert_distance *= p->scale;
@@ -439,7 +441,10 @@ rows_updated(const Evidence *e, const FitPlan *p)
 	double		least = seen;
 	double		most = p->live;
 
-	for (int i = 0; i < 40 && seen > 0; i++)
+	/* other updates made them, before or once: these rows */
+	if (seen > (1 + TELLING) * updates)
+		return fmin(seen, p->live);
+	for (int i = 0; i < 60 && seen > 0; i++)
 	{
 		double		rows = (least + most) / 2;
 
@@ -453,16 +458,16 @@ rows_updated(const Evidence *e, const FitPlan *p)
 
 /*
  * Tells the live part from the cold one: rows that are updated again and again, and those inserted in
- * the window.  If any row may have been updated, but soon after its insert, and none is deleted, these
- * are the rows inserted in the window, and those that updates reach back to.
+ * the window.  If none is deleted and updates come soon after the insert, these are the rows inserted in
+ * the window, and those that updates reach back to.
  */
 static void
 plan_live_part(const Evidence *e, FitPlan *p)
 {
 	double		reach = rows_updated(e, p);
 
-	if (!(reach < p->live) && p->window.deleted <= NEGLIGIBLE * p->window.inserted)
-		reach = or_else(p->insert_distance / LATELY, p->live);
+	if (p->window.deleted <= NEGLIGIBLE * p->window.inserted)
+		reach = fmin(reach, or_else(p->insert_distance / LATELY, reach));
 	p->cold = p->live - bound(fmax(p->window.inserted, reach), bound(LEAST_ROWS, 0, p->live), p->live);
 	p->live -= p->cold;
 	p->mean_live = bound(p->live - (p->window.inserted - p->window.deleted) / 2, 0.5 * p->live, 1e15);
@@ -504,8 +509,6 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
 	plan_slots(e, p);
-	for (int i = 0; i < e->nintervals; i++)
-		p->peak = fmax(p->peak, e->interval[i].updated / bound(e->interval[i].seconds, 1e-3, 1e12));
 	/* to convert distances */
 	p->xids_per_tick = e->window_xids > 0 ? e->window_xids / p->window.updated : NAN;
 	for (int i = 0; i < EV_LOG2_BINS; i++)
@@ -521,7 +524,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)
 			p->insert_distance = bound(p->slot[i].rows, 1, p->live);
 	plan_live_part(e, p);
-	p->cold_page_rows = bound(or_else(e->rows_per_page, p->page_rows), 1, TW_MAX_TUPLES);
+	p->cold_page_rows = ff_twin_rows_per_page(p->filled_at, (int) p->insert_mean);
 	p->cold_page_free = (int) bound(TW_BLCKSZ - TW_PAGE_HEADER -
 									p->cold_page_rows * (p->insert_mean + TW_ITEMID), 0, TW_BLCKSZ);
 	p->checkpoint = updates_per_second(e, p->window.updated) *
