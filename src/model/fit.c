@@ -60,7 +60,6 @@ static const double
 	SEEN_MOVED = 0.03,				/* chosen: share moved to another page */
 	SEEN_UPDATED = 0.08,			/* chosen: share of rows updated since insert */
 	SEEN_MIXED = 0.1,				/* chosen: share of updated rows on pages with others */
-	SEEN_FILL = 0.15,				/* twin: ln(rows per page) */
 	SEEN_BINS = 0.5,				/* chosen: mean shift of a histogram, bins */
 	SEEN_NEW_PAGES = 0.1,			/* chosen: share of updated rows on pages filled by an update */
 	SEEN_PRUNES = 0.15;				/* chosen: prunes per update, times 1 + its index entries */

@@ -35,10 +35,10 @@ typedef enum Word
 } Word;
 
 /*
- * Whether statements that set an indexed column in a share from "least" to "most" of the
- * updates can be right.  Not if more than the others were HOT, or all that stayed in their
- * page; nor if more stayed and were not HOT, or none that stayed was HOT.  PostgreSQL 15 does
- * not count these; old versions in the pages are an estimate.
+ * By the statements, "least" to "most" of the updates set an indexed column.  OVERSTATED: more
+ * updates were HOT than that leaves.  UNDERSTATED: more updates stayed in their page without being
+ * HOT than that explains.  PostgreSQL 15 does not count these; old versions in the pages are an
+ * estimate.
  */
 static Word
 statements_word(const Evidence *e, double least, double most)
@@ -385,9 +385,7 @@ plan_course(const Evidence *e, FitPlan *p)
 			p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
-#ifndef ENLARGE
 	p->rows = bound(p->rows, 1, p->live);
-#endif
 	p->scale = p->rows / p->live;
 	if (p->insert_distance >= LATELY * p->live)
 		p->insert_distance *= p->scale;
@@ -430,8 +428,8 @@ plan_course(const Evidence *e, FitPlan *p)
 }
 
 /*
- * Rows of which one is updated each time, at random: if fewer rows were ever updated than as many
- * updates of any row would leave, only some rows are updated.
+ * Size of the set that updates pick from.  Random picks from all rows would have touched more rows
+ * than updated_pct shows; this is the set that leaves just that share.
  */
 static double
 rows_updated(const Evidence *e, const FitPlan *p)
@@ -457,9 +455,8 @@ rows_updated(const Evidence *e, const FitPlan *p)
 }
 
 /*
- * Tells the live part from the cold one: rows that are updated again and again, and those inserted in
- * the window.  If none is deleted and updates come soon after the insert, these are the rows inserted in
- * the window, and those that updates reach back to.
+ * Tells the live part from the cold one: the set that updates pick from, and the rows inserted in the
+ * window.  If nothing is deleted, updates reach no farther back than the insert distance shows.
  */
 static void
 plan_live_part(const Evidence *e, FitPlan *p)
@@ -504,7 +501,6 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->window.hot = bound(p->window.hot, 0, p->window.updated);
 	p->window.inserted = bound(p->window.inserted, 0, 1e3 * p->window.updated);
 	p->window.deleted = bound(p->window.deleted, 0, p->window.inserted + p->live);
-	p->mean_live = bound(p->live - (p->window.inserted - p->window.deleted) / 2, 0.5 * p->live, 1e15);
 	p->together = rows_together(e);
 	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
