@@ -15,6 +15,7 @@
 #define MOST_LAPS		12.0	/* updates of each row replayed before now */
 #define LEAST_PAGES		30.0
 #define MOST_PAGES		160.0
+#define FEWEST_PAGES	5.0		/* a smaller table is replayed as it is: its last page counts */
 #define LEAST_ROWS		300.0
 
 /* Least part of the blocked share seen in pages that statements must explain to be believed
@@ -370,14 +371,14 @@ plan_course(const Evidence *e, FitPlan *p)
 	double		earlier = bound(e->earlier_updated, 0, 1e15) / p->live;
 	double		laps = bound(earlier + window, 0, MOST_LAPS);
 	double		largest = 0;
+	double		least = bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000);
 	double		length = fmax(p->insert_mean, p->update_mean);
 	double		net = (p->window.inserted - p->window.deleted) / p->window.updated;
 	double		ticks;
 	double		cut;
 
 	p->rows = MOST_EVENTS / bound(laps * events, 0.01, 1e9);
-	p->rows = bound(p->rows, bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000),
-					MOST_PAGES * p->page_rows);
+	p->rows = bound(p->rows, least, MOST_PAGES * p->page_rows);
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
 	/* the replay must have room for the largest transaction that is not scaled */
 	for (int i = 0; i < p->nslots; i++)
@@ -385,7 +386,8 @@ plan_course(const Evidence *e, FitPlan *p)
 			p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
-	p->rows = bound(p->rows, 1, p->live);
+	/* of a small table more rows than it has: chance counts for less */
+	p->rows = bound(p->rows, 1, p->live < FEWEST_PAGES * p->page_rows ? p->live : fmax(p->live, least));
 	p->scale = p->rows / p->live;
 	if (p->insert_distance >= LATELY * p->live)
 		p->insert_distance *= p->scale;
