@@ -72,6 +72,8 @@ typedef struct Rates
 	double		index_bytes;
 	double		rows;			/* live rows of the table */
 	double		cold;			/* of these, in pages that are not written */
+	double		live;			/* share of the others, 0..1 */
+	double		cold_page_rows;
 	double		pages;
 	double		ram;
 	double		read_us;
@@ -93,9 +95,11 @@ read_rates(const Evidence *e, const FitPlan *p)
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
 	double		pages = bound(e->blocks, 1, 1e15);
-	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.leaves = 1,.cold = p->cold,.pages = pages};
+	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.leaves = 1,.cold = p->cold,.pages = pages,
+		.cold_page_rows = bound(p->cold_page_rows, 1, TW_MAX_TUPLES)};
 	double		delete_calls;
 
+	r.live = 1 - bound(r.cold / r.rows, 0, 1);
 	r.statements = calls_per_row(e, EV_UPDATE, 1 / bound(p->together, 1, 1e4));
 	/* without their statements, assume calls as large as those of updates */
 	r.inserts = bound(w.inserted / n, 0, 1e9);
@@ -119,38 +123,37 @@ read_rates(const Evidence *e, const FitPlan *p)
 	return r;
 }
 
-/* Index leaves logged whole per row updated; the rows written are neighbours in each index. */
+/* Index leaves logged whole per row updated, of the live part's. */
 static double
 leaf_images(const Rates *r, double index_bytes, double cold)
 {
-	double		leaves = index_bytes * (1 - r->cold / r->rows) / TW_BLCKSZ / bound(r->indexes, 1, 1000);
+	double		leaves = bound(index_bytes / TW_BLCKSZ / bound(r->indexes, 1, 1000), 1, 1e15);
 
-	leaves = bound(leaves, 1, 1e15);
 	return r->indexes * leaves * (1 - exp(-cold * r->checkpoint / leaves)) / r->checkpoint;
 }
 
 /*
- * The cost of one outcome per row updated.  heap_bytes: size of the heap; entries: index
- * entries added per row over payback_time, per index.
+ * The cost of one outcome per row updated.  Updates, vacuum and the cache see the live part of
+ * the table; scans all of it.  entries: index entries added per live row over payback_time, per index.
  */
 static void
-cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, ChCost *c)
+cost_of(const Rates *r, const FcOutcome *o, double pages, double live_pages, double entries, ChCost *c)
 {
 	double		n = r->indexes;
 	double		cold = 1 - o->hot;
-	double		pages = bound(heap_bytes / TW_BLCKSZ, 1, 1e15);
 	double		miss;
 	double		page_us = 2 * r->read_us;	/* read, and written back */
 	double		vacuumed = r->vacuums > 0 ?
-		r->vacuums * pages * (1 - exp(-1 / (r->vacuums * pages))) : 0;
+		r->vacuums * live_pages * (1 - exp(-1 / (r->vacuums * live_pages))) : 0;
+	double		live_index = r->index_bytes * r->live * (1 + INDEX_BLOAT * bound(entries, 0, 1));
 	double		images;
 
-	c->heap_bytes = heap_bytes;
-	c->index_bytes = r->index_bytes * (1 + INDEX_BLOAT * bound(entries, 0, 1));
-	miss = bound(1 - r->ram / (heap_bytes + c->index_bytes + 1), 0, 1);
+	c->heap_bytes = TW_BLCKSZ * pages;
+	c->index_bytes = r->index_bytes * (1 - r->live) + live_index;
+	c->live_bytes = TW_BLCKSZ * live_pages + live_index;
+	miss = bound(1 - r->ram / (c->live_bytes + 1), 0, 1);
 	/* full-page images: pages touched for the first time since a checkpoint */
-	images = bound(o->images - r->fewer_images, 0, 1e9) +
-		r->leaves * leaf_images(r, c->index_bytes, cold);
+	images = bound(o->images - r->fewer_images, 0, 1e9) + r->leaves * leaf_images(r, live_index, cold);
 	c->time_us = US_STATEMENT * r->calls +
 		US_ROW * (1 + r->inserts + r->deletes) + r->inserts * n * US_ENTRY +
 		r->reads * US_READ + r->scans * pages * US_SCAN_PAGE +
@@ -162,7 +165,7 @@ cost_of(const Rates *r, const FcOutcome *o, double heap_bytes, double entries, C
 	/* not HOT: that leaf is written, those of other indexes are read and written */
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us) +
-		r->scans * pages * bound(1 - r->ram / (heap_bytes + 1), 0, 1) * r->read_us / 8;
+		r->scans * pages * bound(1 - r->ram / (c->heap_bytes + 1), 0, 1) * r->read_us / 8;
 	c->wal_bytes = WAL_COMMIT * r->calls + r->inserts * r->wal_insert + r->deletes * WAL_DELETE +
 		WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE + o->moved * WAL_MOVE + o->moved_bytes + cold * n * WAL_ENTRY +
 		vacuumed * WAL_VACUUM_PAGE + TW_BLCKSZ * images;
@@ -199,18 +202,18 @@ option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int
 			double hot_now, ChCost *c)
 {
 	const FcOutcome *o = &f->outcome[way][workload][step];
-	double		off = bound(or_else(e->blocks / (e->live_rows * f->pages_now[workload]), 1), 0.3, 100);
+	double		pages = r->cold / r->cold_page_rows + r->rows * r->live * f->pages_now[workload];
+	double		off = bound(or_else(e->blocks / pages, 1), 0.3, 100);
 	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 0;
 	double		between = f->between[workload];
-	double		heap;
+	double		live = (r->rows - r->cold + between) * o->pages * pow(off, part);
 	/* pages of a cold row: as they are, or rewritten */
 	double		cold = way == FC_SET ? r->pages / r->rows : 1.0 / f->step[step].rows_per_page;
 
-	heap = (r->cold - between) * cold + (r->rows - r->cold + between) * o->pages * pow(off, part);
 	/* without a rewrite no page goes away */
-	if (way == FC_SET && heap < r->pages)
-		heap = r->pages;
-	cost_of(r, o, TW_BLCKSZ * heap, (1 - o->hot) * f->updates / r->rows, c);
+	if (way == FC_SET)
+		live = bound(live, (r->rows - r->cold + between) * cold, 1e15);
+	cost_of(r, o, (r->cold - between) * cold + live, live, (1 - o->hot) * f->updates / (r->rows * r->live), c);
 	if (way == FC_REWRITE)
 		add_rewrite(f, r, c);
 	return log_cost(e, c);
@@ -235,6 +238,7 @@ seen_outcome(const FitSplit *s, const Rates *r, double prunes, double touched, d
 static void
 calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 {
+	Rates		statements = *r;	/* these write all but what vacuum does */
 	ChCost		c;
 	double		seen[EV_OTHER];
 	double		more,
@@ -248,10 +252,11 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 	}
 	if (isnan(seen[EV_UPDATE]))
 		return;
-	cost_of(r, now, TW_BLCKSZ * r->pages, 0, &c);
+	statements.vacuums = 0;
+	cost_of(&statements, now, r->pages, r->pages * r->live, 0, &c);
 	more = seen[EV_UPDATE] + r->inserts * or_else(seen[EV_INSERT], r->wal_insert) +
 		r->deletes * or_else(seen[EV_DELETE], WAL_DELETE) - (c.wal_bytes - WAL_COMMIT * r->calls);
-	leaves = leaf_images(r, c.index_bytes, 1 - now->hot) * TW_BLCKSZ;
+	leaves = leaf_images(r, r->index_bytes * r->live, 1 - now->hot) * TW_BLCKSZ;
 	if (more < 0 && leaves > 0)
 	{
 		r->leaves = bound(1 + more / leaves, 0, 1);
@@ -273,14 +278,16 @@ static double
 least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
 {
 	/* each update changes a page anywhere, which is logged whole once per checkpoint */
-	double		images = r->pages / r->checkpoint * (1 - exp(-r->checkpoint / r->pages));
+	double		pages = bound(r->pages * r->live, 1, 1e15);
+	double		images = pages / r->checkpoint * (1 - exp(-r->checkpoint / pages));
+	double		least = bound(r->rows * (r->len + 8) / TW_BLCKSZ, 1, r->pages);
 	FcOutcome	now = seen_outcome(&p->split, r, 1, 1, images);
 	FcOutcome	best = {.hot = 1 - or_else(p->split.blocked, 0)};
 	ChCost		a,
 				b;
 
-	cost_of(r, &now, TW_BLCKSZ * r->pages, 0, &a);
-	cost_of(r, &best, bound(r->rows * (r->len + 8), TW_BLCKSZ, TW_BLCKSZ * r->pages), 0, &b);
+	cost_of(r, &now, r->pages, pages, 0, &a);
+	cost_of(r, &best, least, least * r->live, 0, &b);
 	return exp(log_cost(e, &b) - log_cost(e, &a));
 }
 
@@ -427,27 +434,29 @@ choose_cheapest(const Evidence *e, const FitSplit *seen, const Forecast *f, Choi
 }
 
 /*
- * The least change that brings it: of the steps from today's to the cheapest, the first that costs
- * about as much (by half of min_gain) and has no lower range of HOT shares.
+ * The least change that brings it.  Of the steps that cost about as much as the cheapest one (by half of
+ * min_gain), beyond today's as it is, the surest HOT share counts: the nearest step that has it.
  */
 static void
 choose_nearest(const Evidence *e, const FitSplit *seen, const Forecast *f, Choice *d)
 {
 	double		cost = d->cost[d->best_way][d->best].ratio / (1 - e->min_gain / 2);
-	double		low = f->step[d->best].hot_low - 100 * LACKING;
+	FcWay		most = d->best_way;
+	double		low = -INFINITY;
 	int			by = d->best < f->current ? -1 : 1;
 
-	for (int i = f->current + by; i != d->best && d->best != f->current; i += by)
+	if (d->best == f->current)
+		return;
+	for (int i = f->current + by; i >= 0 && i < f->n; i += by)
 	{
 		FcWay		way = ff_choice_way(e, d, i);
 
-		if (way <= d->best_way && may_advise(f, seen, i) && d->cost[way][i].ratio < cost &&
-			f->step[i].hot_low >= low)
-		{
-			d->best_way = way;
-			d->best = i;
-			return;
-		}
+		if (way > most || !may_advise(f, seen, i) || d->cost[way][i].ratio >= cost ||
+			f->step[i].hot_low <= low + 100 * LACKING)
+			continue;
+		low = f->step[i].hot_low;
+		d->best_way = way;
+		d->best = i;
 	}
 }
 

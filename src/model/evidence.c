@@ -34,7 +34,7 @@ ff_evidence_count(Evidence *e, const NumberField *field, int n)
  * this many times as many rows per update as later ones (chosen). */
 #define LOAD			10.0
 
-/* Share of the live rows that a single call must update to be an event (chosen). */
+/* Share of the rows ever updated that a single call must update to be an event (chosen). */
 #define EV_EVENT		0.2
 
 EvInterval
@@ -110,7 +110,7 @@ ff_evidence_set_apart(Evidence *e)
 
 	while (k < e->nstatements &&
 		   !(e->statement[k].command == EV_UPDATE && e->statement[k].calls < 1.5 &&
-			 e->statement[k].rows >= EV_EVENT * e->live_rows &&
+			 e->statement[k].rows >= EV_EVENT * e->live_rows * bound(or_else(e->updated_pct, 100) / 100, 0, 1) &&
 			 e->statement[k].rows <= updated - or_else(e->min_updates, 1)))
 		k++;
 	for (int i = 1; i < e->nintervals && i < EV_INTERVALS; i++)

@@ -52,7 +52,8 @@ ONE(seen_same_page)				/* in the same page, but not heap-only */
 ONE(seen_moved)					/* in another page */
 ONE(recent_share)				/* of samples: with over 1 % recently dead versions per live row */
 ONE(recent_dead)				/* mean of such versions per live row in these samples */
-/* A snapshot that was held once and has ended: rows updated after its begin and its end. */
+/* How many rows were updated since a snapshot began and since it ended; only if exactly one was held
+ * and it ended. */
 ONE(held_from)					/* NAN: none, several, or one is held */
 ONE(held_until)
 /* Pairs of a MAXALIGNed t_len, ascending, and the number of rows. */

@@ -3,11 +3,10 @@
  *	  Finds the workloads that explain what was observed of a table.
  *
  * A workload is a point in a unit cube: the prior table turns each coordinate into
- * a parameter, so that the prior is uniform there and a step is accepted by the
- * likelihood alone (Metropolis).  The likelihood is raised to a power that
- * grows from round to round (sequential Monte Carlo), up to POWER, because the
- * errors of observations of one table are correlated.  It stays lower if too few
- * workloads come near the observations.  Both widen the predicted ranges.
+ * a parameter.  Points are drawn at random, the same for each table, and weighed by their
+ * likelihood (importance sampling).  It is raised to POWER, because the errors of
+ * observations of one table are correlated, and to less if too few workloads come near
+ * the observations.  Both widen the predicted ranges.
  */
 #include "model/fit.h"
 #include "base/numbers.h"
@@ -61,13 +60,10 @@ static const double
 	SEEN_MOVED = 0.03,				/* chosen: share moved to another page */
 	SEEN_UPDATED = 0.08,			/* chosen: share of rows updated since insert */
 	SEEN_MIXED = 0.1,				/* chosen: share of updated rows on pages with others */
-	SEEN_FILL = 0.15,				/* twin: ln(rows per page) */
 	SEEN_BINS = 0.5,				/* chosen: mean shift of a histogram, bins */
 	SEEN_NEW_PAGES = 0.1,			/* chosen: share of updated rows on pages filled by an update */
 	SEEN_PRUNES = 0.15;				/* chosen: prunes per update, times 1 + its index entries */
 
-/* Seconds that a snapshot may last unrecorded: default of fillfactor_advisor.snapshot_age. */
-#define UNSEEN			60.0
 /* Recently dead versions per live row that a sample may miss or ignore (chosen). */
 #define UNSEEN_DEAD		0.02
 /* A transaction over at least this share of the rows takes all of them (chosen). */
@@ -76,7 +72,7 @@ static const double
 #define FREEDOM			4.0
 /* Most rows of a transaction that count as one in the noise of counting (chosen). */
 #define FATE_ROWS		20.0
-/* Least effective number of particles (chosen). */
+/* Least effective number of draws (chosen). */
 #define EFFECTIVE		6.0
 /* Highest power of the likelihood (chosen from 0.05 to 1 by predictions for 24 seeds). */
 #define POWER			0.25
@@ -217,7 +213,8 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	double		ours = 0,		/* transactions a tick, of the replay and of the table */
 				real = 0;
 	double		near,
-				rows;
+				rows,
+				dead;			/* recently dead versions per live row */
 
 	for (int i = 0; i < l->nclasses; i++)
 	{
@@ -232,17 +229,18 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	near = fresh > 0.5 ? 1 : p->scale * ours / real;
 	/* squared: most snapshots are only a few transactions old */
 	l->lag = v > 0 ? drawn(PR_LAG, v * v > PR_LAG.none ? v * v : v, 0) : 0;
-	l->lag = near * bound(l->lag, 0, real * p->peak * UNSEEN);
+	l->lag *= near;
 	/* while a snapshot is held, each update leaves a version that stays: this many
 	 * transactions leave as many versions as there are rows */
-	rows = p->mean_live * p->scale * ours * (p->live + p->cold) / p->live;
+	rows = p->mean_live * p->scale * ours;
+	dead = or_else(e->recent_dead, 0) * (p->live + p->cold) / p->live;
 	if (!isnan(e->recent_share))
-		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * or_else(e->recent_dead, 0)) * rows);
+		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * dead) * rows);
 	l->held_from = p->held_from;
 	l->held_until = p->held_until;
-	if (isnan(e->held_until) && e->recent_share > 0 && e->recent_dead > 0)
+	if (isnan(e->held_until) && e->recent_share > 0 && dead > 0)
 	{
-		l->held = e->recent_dead * rows * drawn(PR_HELD, u[G_HELD], 1);
+		l->held = dead * rows * drawn(PR_HELD, u[G_HELD], 1);
 		l->held_share = bound(e->recent_share, 0, 1);
 	}
 }
@@ -340,9 +338,6 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	if (!isnan(e->updated_pct) && v->rows > 0)
 		sum += log_density((v->updated_rows / v->rows -
 							bound(e->updated_pct / 100 * rows / p->rows, 0, 1)) / SEEN_UPDATED);
-	if (e->rows_per_page > 0 && v->pages > 0)
-		sum += log_density(log(bound(1 - (v->rows + v->cold) / rows, 0, 1) +
-							   v->pages * e->rows_per_page / rows) / SEEN_FILL);
 	for (int i = 0; i < EV_LENGTHS; i++)
 		updated += or_else(e->updated_length[2 * i + 1], 0);
 	if (v->updated_rows > 0 && updated > 0 && total(e->update_distance, EV_LOG2_BINS) >= 0)
@@ -475,188 +470,61 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 		result - 5 * FREEDOM : result;
 }
 
-static void
-try_point(FitWork *w, const Evidence *e, Fit *fit, FitParticle *x)
-{
-	make_workload(&fit->plan, e, x->u, &x->workload);
-	x->log_likelihood = likelihood(w, &fit->plan, e, x);
-	fit->runs++;
-}
-
-/* Weights: likelihoods raised to a power, the largest scaled to 1.  Returns their sum. */
+/* Sets the weights of all draws: their likelihoods raised to a power, the largest scaled to 1.
+ * Returns how many draws of equal weight would tell as much. */
 static double
-tempered_weights(const FitParticle *x, int n, double power, double *weight)
+weigh(FitParticle *x, double power)
 {
 	double		best = -INFINITY;
-	double		sum = 0;
+	double		sum = 0,
+				squares = 0;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < FIT_DRAWS; i++)
 		best = fmax(best, x[i].log_likelihood);
-	for (int i = 0; i < n; i++)
-		sum += weight[i] = exp(power * (x[i].log_likelihood - best));
-	return sum;
-}
-
-/* Effective number of particles at a power of the likelihood. */
-static double
-effective(const FitParticle *x, int n, double power)
-{
-	double		weight[FIT_DRAWS];
-	double		sum = tempered_weights(x, n, power, weight);
-	double		squares = 0;
-
-	for (int i = 0; i < n; i++)
-		squares += weight[i] * weight[i];
+	for (int i = 0; i < FIT_DRAWS; i++)
+	{
+		x[i].weight = exp(power * (x[i].log_likelihood - best));
+		sum += x[i].weight;
+		squares += x[i].weight * x[i].weight;
+	}
 	return sum * sum / squares;
 }
 
-/* The highest power from "least" to "most" that leaves EFFECTIVE particles, or "least". */
-static double
-power_for(const FitParticle *x, int n, double least, double most)
-{
-	if (effective(x, n, most) >= EFFECTIVE)
-		return most;
-	for (int i = 0; i < 20; i++)
-	{
-		double		middle = (least + most) / 2;
-
-		if (effective(x, n, middle) >= EFFECTIVE)
-			least = middle;
-		else
-			most = middle;
-	}
-	return least;
-}
-
-/* Draws the particles anew, each as often as its weight says (systematic resampling). */
-static void
-resample(const FitParticle *from, int n, double power, FitParticle *to)
-{
-	double		weight[FIT_DRAWS];
-	double		sum = tempered_weights(from, n, power, weight);
-	double		upto = 0;
-	int			k = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		upto += weight[i] / sum * FIT_PARTICLES;
-		while (k < FIT_PARTICLES && (k + 0.5 < upto || i == n - 1))
-			to[k++] = from[i];
-	}
-}
-
-/* Changes about a quarter of the coordinates, to a nearby value or to any. */
-static void
-step_from(const FitParticle *x, uint64_t *r, double width, FitParticle *y)
-{
-	memcpy(y->u, x->u, sizeof(y->u));
-	for (int i = 0; i < G_END; i++)
-	{
-		double		v;
-
-		if (random_unit(r) > 0.25)
-			continue;
-		if (random_unit(r) < 0.4)
-		{
-			y->u[i] = random_unit(r);
-			continue;
-		}
-		v = x->u[i] + width * (2 * random_unit(r) - 1);
-		y->u[i] = v < 0 ? -v : v >= 1 ? 2 - v - 1e-9 : v;
-	}
-}
-
-static void
-move_particles(FitWork *w, const Evidence *e, Fit *fit, uint64_t *r, double power, double width)
-{
-	for (int i = 0; i < FIT_PARTICLES; i++)
-	{
-		FitParticle *x = &fit->particle[i];
-
-		step_from(x, r, width, &w->trial);
-		try_point(w, e, fit, &w->trial);
-		if (log(random_unit(r) + 1e-300) < power * (w->trial.log_likelihood - x->log_likelihood))
-			*x = w->trial;
-	}
-}
-
-/* Merges equal particles. */
-static void
-merge_particles(Fit *fit)
-{
-	FitParticle *x = fit->particle;
-	int			n = 0;
-	int			k;
-
-	for (int i = 0; i < FIT_PARTICLES; i++)
-	{
-		for (k = 0; k < n; k++)
-			if (memcmp(x[k].u, x[i].u, sizeof(x[i].u)) == 0)
-				break;
-		if (k < n)
-		{
-			x[k].weight += 1.0 / FIT_PARTICLES;
-			continue;
-		}
-		if (n != i)
-			x[n] = x[i];
-		x[n++].weight = 1.0 / FIT_PARTICLES;
-	}
-	fit->n = n;
-}
-
-/* Sorts by weight, then by likelihood, highest first. */
-static void
-sort_particles(Fit *fit, FitParticle *spare)
-{
-	FitParticle *x = fit->particle;
-	int			k;
-
-	for (int i = 1; i < fit->n; i++)
-	{
-		*spare = x[i];
-		for (k = i; k > 0 && (spare->weight > x[k - 1].weight ||
-							  (spare->weight == x[k - 1].weight &&
-							   spare->log_likelihood > x[k - 1].log_likelihood)); k--)
-			x[k] = x[k - 1];
-		x[k] = *spare;
-	}
-}
-
+/*
+ * The same draws for each table, so that equal evidence gives equal weights and a small
+ * difference of the evidence a small one of the weights.
+ */
 void
 ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 {
 	uint64_t	r = UINT64_C(0x9E3779B97F4A7C15);
-	double		power;
-	double		best = -INFINITY;
+	double		sum = 0;
 
-	fit->n = fit->runs = 0;
 	for (int i = 0; i < FIT_DRAWS; i++)
 	{
-		for (int k = 0; k < FIT_DIMS; k++)
-			w->draw[i].u[k] = random_unit(&r);
-		try_point(w, e, fit, &w->draw[i]);
-	}
-	power = power_for(w->draw, FIT_DRAWS, 0, POWER);
-	resample(w->draw, FIT_DRAWS, power, fit->particle);
-	for (int i = 0; i < FIT_ROUNDS; i++)
-	{
-		double		next;
+		FitParticle *x = &w->draw[i];
 
-		move_particles(w, e, fit, &r, power, 0.4 / (i + 1));
-		/* the last round stays at the power reached */
-		if (i == FIT_ROUNDS - 1)
-			break;
-		next = power_for(fit->particle, FIT_PARTICLES, power, POWER);
-		memcpy(w->draw, fit->particle, sizeof(fit->particle));
-		resample(w->draw, FIT_PARTICLES, next - power, fit->particle);
-		power = next;
+		for (int k = 0; k < G_END; k++)
+			x->u[k] = random_unit(&r);
+		make_workload(&fit->plan, e, x->u, &x->workload);
+		x->log_likelihood = likelihood(w, &fit->plan, e, x);
 	}
-	merge_particles(fit);
-	sort_particles(fit, &w->trial);
+	for (double power = POWER; weigh(w->draw, power) < EFFECTIVE;)
+		power *= 0.8;
+	for (fit->n = 0; fit->n < FIT_PARTICLES; fit->n++)
+	{
+		int			best = 0;
+
+		for (int i = 1; i < FIT_DRAWS; i++)
+			if (w->draw[i].weight > w->draw[best].weight)
+				best = i;
+		sum += w->draw[best].weight;
+		fit->particle[fit->n] = w->draw[best];
+		w->draw[best].weight = -1;
+	}
 	for (int i = 0; i < fit->n; i++)
-		best = fmax(best, fit->particle[i].log_likelihood);
-	fit->misfit = -2 * best / (FREEDOM + 1);
+		fit->particle[i].weight /= sum;
+	fit->misfit = -2 * fit->particle[0].log_likelihood / (FREEDOM + 1);
 }
 
 void

@@ -4,17 +4,16 @@
  *
  * Pure C: no server calls, no allocation.  Workloads are drawn from a prior that is
  * conditioned on what is known, replayed at the table's fillfactor and weighed
- * by the likelihood of everything observed; the likelier ones are moved and
- * weighed again.  The same evidence gives the same result on every machine.
+ * by the likelihood of everything observed.  The same evidence gives the same result on
+ * every machine.
  */
 #ifndef FF_MODEL_FIT_H
 #define FF_MODEL_FIT_H
 
 #include "model/plan.h"
 
-#define FIT_PARTICLES	16		/* workloads that share the weight */
-#define FIT_DRAWS		48		/* drawn from the prior to begin with */
-#define FIT_ROUNDS		5		/* rounds in which all particles are moved */
+#define FIT_DRAWS		128		/* workloads drawn from the prior */
+#define FIT_PARTICLES	16		/* the likeliest of them, which share the weight */
 #define FIT_DIMS		64		/* coordinates of a workload, each uniform in 0..1 */
 
 typedef struct FitParticle
@@ -32,7 +31,6 @@ typedef struct Fit
 	FitParticle particle[FIT_PARTICLES];	/* by weight, highest first */
 	FitPlan		plan;
 	double		misfit;			/* sum of ln(1 + d^2 / 4) over deviations d (sd), least */
-	int			runs;			/* replays by the twin */
 } Fit;
 
 /* Scratch memory, supplied by the caller. */
@@ -40,7 +38,6 @@ typedef struct FitWork
 {
 	Twin		twin;
 	Twin		today;			/* the table as it is now, in one workload */
-	FitParticle trial;
 	FitParticle draw[FIT_DRAWS];
 } FitWork;
 

@@ -14,14 +14,16 @@
 #define CHUNK_LAPS		1.3		/* updates of each row in one chunk */
 #define CHUNK_TICKS		1500.0	/* most of one chunk; twice as many for rare classes */
 #define LEAST_LAPS		1.5		/* least updates of each row: pages shed rows in two waves */
+#define STEP			(1.0 / 16)	/* least part of the rows per page by which steps differ */
 #define STEADY			0.01	/* HOT shares that differ by less count as equal */
 /* Two chunks in a row with this HOT share end a replay. */
 #define ALL_HOT			0.998
-/* If the HOT shares of two replayed steps differ by this, one between them is replayed. */
+/* If the HOT shares of two replayed steps differ by this, or their prunes per update, one between
+ * them is replayed. */
 #define STEEP			0.03
-/* Half width of a predicted range, besides the workloads: the twin's error for the true workload in
- * nine of ten runs, percentage points (mixture_reality.py), and a share of the predicted
- * change (chosen). */
+#define STEEP_PRUNES	0.1
+/* Added to each side of a range: the twin's own error, points (measured, mixture_reality.py), and
+ * this share of the predicted change (chosen). */
 #define RANGE_POINTS	1.5
 #define RANGE_WAY		0.1
 
@@ -157,7 +159,7 @@ replay_step(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way, in
 	replay(w, fit, f, way, &f->outcome[way][workload][step]);
 }
 
-/* Replays the middle step between two, recursively while their HOT shares differ much. */
+/* Replays the middle step between two, recursively while these differ much. */
 static void
 replay_between(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way, int from, int to,
 			   int depth)
@@ -165,7 +167,8 @@ replay_between(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way,
 	FcOutcome  *o = f->outcome[way][workload];
 	int			middle = (from + to) / 2;
 
-	if (depth == 0 || middle == from || fabs(o[from].hot - o[to].hot) < STEEP)
+	if (depth == 0 || middle == from ||
+		(fabs(o[from].hot - o[to].hot) < STEEP && fabs(o[from].prunes - o[to].prunes) < STEEP_PRUNES))
 	{
 		fill_between(f, o, from, to);
 		return;
@@ -256,10 +259,11 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 		return;
 	for (at = TW_MAX_FF; at >= TW_MIN_FF; at--)
 	{
-		if (ff_twin_step_edge(at, len) != at)
-			continue;
 		if (at == ff_twin_step_edge(p->fillfactor, len))
 			f->current = f->n;
+		else if (ff_twin_step_edge(at, len) != at ||
+				 (f->n > 0 && ff_twin_rows_per_page(at, len) > (1 - STEP) * f->step[f->n - 1].rows_per_page))
+			continue;
 		f->step[f->n++] = (FcStep) {
 			.fillfactor = at,.rows_per_page = ff_twin_rows_per_page(at, len)
 		};

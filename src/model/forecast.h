@@ -12,7 +12,7 @@
 
 #include "model/fit.h"
 
-#define FC_STEPS	91			/* fillfactors 10 to 100: each may be a step edge */
+#define FC_STEPS	40			/* from 10 to 100, and today's, each with rows per page STEP apart */
 
 typedef enum FcWay
 {

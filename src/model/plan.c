@@ -15,6 +15,7 @@
 #define MOST_LAPS		12.0	/* updates of each row replayed before now */
 #define LEAST_PAGES		30.0
 #define MOST_PAGES		160.0
+#define FEWEST_PAGES	5.0		/* a smaller table is replayed as it is: its last page counts */
 #define LEAST_ROWS		300.0
 
 /* Least part of the blocked share seen in pages that statements must explain to be believed
@@ -35,10 +36,10 @@ typedef enum Word
 } Word;
 
 /*
- * Whether statements that set an indexed column in a share from "least" to "most" of the
- * updates can be right.  Not if more than the others were HOT, or all that stayed in their
- * page; nor if more stayed and were not HOT, or none that stayed was HOT.  PostgreSQL 15 does
- * not count these; old versions in the pages are an estimate.
+ * By the statements, "least" to "most" of the updates set an indexed column.  OVERSTATED: more
+ * updates were HOT than that leaves.  UNDERSTATED: more updates stayed in their page without being
+ * HOT than that explains.  PostgreSQL 15 does not count these; old versions in the pages are an
+ * estimate.
  */
 static Word
 statements_word(const Evidence *e, double least, double most)
@@ -182,9 +183,9 @@ plan_lengths(const Evidence *e, FitPlan *p)
 
 	if (!inserted && !updated)
 		return 0;
-	/* less than half an alignment is no difference: use the lengths of most rows */
+	/* less than half an alignment is no difference: rows that are updated are not cold */
 	p->resizes = inserted && updated && fabs(p->update_mean - p->insert_mean) >= 4;
-	if (!p->resizes && updated && (!inserted || e->updated_pct > 50))
+	if (!p->resizes && updated)
 	{
 		memcpy(p->insert_len, p->update_len, sizeof(p->insert_len));
 		p->insert_mean = p->update_mean;
@@ -370,14 +371,14 @@ plan_course(const Evidence *e, FitPlan *p)
 	double		earlier = bound(e->earlier_updated, 0, 1e15) / p->live;
 	double		laps = bound(earlier + window, 0, MOST_LAPS);
 	double		largest = 0;
+	double		least = bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000);
 	double		length = fmax(p->insert_mean, p->update_mean);
 	double		net = (p->window.inserted - p->window.deleted) / p->window.updated;
 	double		ticks;
 	double		cut;
 
 	p->rows = MOST_EVENTS / bound(laps * events, 0.01, 1e9);
-	p->rows = bound(p->rows, bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000),
-					MOST_PAGES * p->page_rows);
+	p->rows = bound(p->rows, least, MOST_PAGES * p->page_rows);
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
 	/* the replay must have room for the largest transaction that is not scaled */
 	for (int i = 0; i < p->nslots; i++)
@@ -385,7 +386,8 @@ plan_course(const Evidence *e, FitPlan *p)
 			p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
-	p->rows = bound(p->rows, 1, p->live);
+	/* of a small table more rows than it has: chance counts for less */
+	p->rows = bound(p->rows, 1, p->live < FEWEST_PAGES * p->page_rows ? p->live : fmax(p->live, least));
 	p->scale = p->rows / p->live;
 	if (p->insert_distance >= LATELY * p->live)
 		p->insert_distance *= p->scale;
@@ -428,8 +430,8 @@ plan_course(const Evidence *e, FitPlan *p)
 }
 
 /*
- * Rows of which one is updated each time, at random: if fewer rows were ever updated than as many
- * updates of any row would leave, only some rows are updated.
+ * Size of the set that updates pick from.  Random picks from all rows would have touched more rows
+ * than updated_pct shows; this is the set that leaves just that share.
  */
 static double
 rows_updated(const Evidence *e, const FitPlan *p)
@@ -439,7 +441,10 @@ rows_updated(const Evidence *e, const FitPlan *p)
 	double		least = seen;
 	double		most = p->live;
 
-	for (int i = 0; i < 40 && seen > 0; i++)
+	/* other updates made them, before or once: these rows */
+	if (seen > (1 + TELLING) * updates)
+		return fmin(seen, p->live);
+	for (int i = 0; i < 60 && seen > 0; i++)
 	{
 		double		rows = (least + most) / 2;
 
@@ -452,17 +457,16 @@ rows_updated(const Evidence *e, const FitPlan *p)
 }
 
 /*
- * Tells the live part from the cold one: rows that are updated again and again, and those inserted in
- * the window.  If any row may have been updated, but soon after its insert, and none is deleted, these
- * are the rows inserted in the window, and those that updates reach back to.
+ * Tells the live part from the cold one: the set that updates pick from, and the rows inserted in the
+ * window.  If nothing is deleted, updates reach no farther back than the insert distance shows.
  */
 static void
 plan_live_part(const Evidence *e, FitPlan *p)
 {
 	double		reach = rows_updated(e, p);
 
-	if (!(reach < p->live) && p->window.deleted <= NEGLIGIBLE * p->window.inserted)
-		reach = or_else(p->insert_distance / LATELY, p->live);
+	if (p->window.deleted <= NEGLIGIBLE * p->window.inserted)
+		reach = fmin(reach, or_else(p->insert_distance / LATELY, reach));
 	p->cold = p->live - bound(fmax(p->window.inserted, reach), bound(LEAST_ROWS, 0, p->live), p->live);
 	p->live -= p->cold;
 	p->mean_live = bound(p->live - (p->window.inserted - p->window.deleted) / 2, 0.5 * p->live, 1e15);
@@ -499,13 +503,10 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->window.hot = bound(p->window.hot, 0, p->window.updated);
 	p->window.inserted = bound(p->window.inserted, 0, 1e3 * p->window.updated);
 	p->window.deleted = bound(p->window.deleted, 0, p->window.inserted + p->live);
-	p->mean_live = bound(p->live - (p->window.inserted - p->window.deleted) / 2, 0.5 * p->live, 1e15);
 	p->together = rows_together(e);
 	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
 	plan_slots(e, p);
-	for (int i = 0; i < e->nintervals; i++)
-		p->peak = fmax(p->peak, e->interval[i].updated / bound(e->interval[i].seconds, 1e-3, 1e12));
 	/* to convert distances */
 	p->xids_per_tick = e->window_xids > 0 ? e->window_xids / p->window.updated : NAN;
 	for (int i = 0; i < EV_LOG2_BINS; i++)
@@ -521,7 +522,7 @@ ff_plan(const Evidence *e, FitPlan *p)
 		if (p->slot[i].command == EV_INSERT && p->slot[i].rows > p->insert_distance)
 			p->insert_distance = bound(p->slot[i].rows, 1, p->live);
 	plan_live_part(e, p);
-	p->cold_page_rows = bound(or_else(e->rows_per_page, p->page_rows), 1, TW_MAX_TUPLES);
+	p->cold_page_rows = ff_twin_rows_per_page(p->filled_at, (int) p->insert_mean);
 	p->cold_page_free = (int) bound(TW_BLCKSZ - TW_PAGE_HEADER -
 									p->cold_page_rows * (p->insert_mean + TW_ITEMID), 0, TW_BLCKSZ);
 	p->checkpoint = updates_per_second(e, p->window.updated) *

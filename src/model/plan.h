@@ -71,7 +71,6 @@ typedef struct FitPlan
 	double		page_rows;		/* rows that inserts put on one page */
 	double		together;		/* rows of a page updated together; NAN: unknown */
 	double		xids_per_tick;	/* transactions of the cluster; NAN: unknown */
-	double		peak;			/* updates a second, in the busiest interval */
 	double		insert_distance;	/* rows inserted between insert and update; NAN: unknown */
 	double		prunes;			/* prunes per update, from WAL records; NAN: unknown */
 	double		start_rows;		/* rows at the start of a replay; fewer if the table grows */

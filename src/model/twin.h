@@ -56,8 +56,8 @@ typedef struct TwinClass
 	double		skew;			/* exponent of the power law, 1 is Zipf's */
 	double		stride;			/* from one of its rows to the next; 1: neighbours, 0:
 								 * each row is picked by itself */
-	int			whole;			/* takes all rows, or every "stride"-th, by TW_SWEEP others each
-								 * time, by TW_ANY the same; "rows" is their mean number */
+	int			whole;			/* a transaction takes every "stride"-th row of the whole table:
+								 * TW_SWEEP other rows each time, TW_ANY always the same */
 	double		indexed;		/* 0..1, share of updates that change an indexed column */
 	int			apart;			/* TW_ANY, TW_SKEWED: any row may be its first; else the same rows
 								 * are taken together each time */

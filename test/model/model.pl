@@ -10,7 +10,7 @@ my $top = "$FindBin::Bin/../..";
 my @flags = (qw(-std=c11 -ffp-contract=off -fsanitize=bounds -fsanitize-undefined-trap-on-error), "-I$top/src");
 my @parts = map { compile(s!.*/!!r . '.o', @flags, '-c', "$top/src/$_.c") }
 	qw(model/evidence model/twin model/plan model/fit model/forecast model/choice advise/decision);
-for my $test (qw(model/twin_test model/plan_test model/fit_test model/choice_test model/model_test model/mixture_cli
+for my $test (qw(model/twin_test model/plan_test model/fit_test model/choice_test model/symmetry_test model/model_test model/mixture_cli
 	model/model_cli advise/decision_test))
 {
 	my $name = $test =~ s!.*/!!r;

@@ -240,7 +240,7 @@ test_without_a_fit(void)
 	e.time_weight = 1;
 	e.index_scans = 1e9;
 	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
-	ok(decision.action == CH_KEEP && fit.runs == 0 && decision.bound > 0.98,
+	ok(decision.action == CH_KEEP && fit.n == 0 && decision.bound > 0.98,
 	   "reads are nearly all of the cost: keep by the bound, without a fit");
 	e = observe(&l, 100, 3, 0);
 	ff_choose(&work, &e, 0, &fit, &forecast, &decision);
@@ -285,7 +285,7 @@ test_any_evidence(void)
 	first = decision;
 	ff_choose(&work, &base, 0, &fit, &forecast, &decision);
 	ok(memcmp(&first, &decision, sizeof(first)) == 0, "the same evidence gives the same decision");
-	ok(checks >= 100 * fit.runs && sane(&decision, &forecast), "a replay can be interrupted at each transaction");
+	ok(checks >= 100 * FIT_DRAWS && sane(&decision, &forecast), "a replay can be interrupted at each transaction");
 	/* one number after the other becomes unknown or odd */
 	for (size_t i = 0; i < sizeof(e) / sizeof(double); i += 7)
 	{

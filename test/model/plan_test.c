@@ -81,12 +81,8 @@ test_lengths(void)
 	e.inserted_length[1] = e.inserted_length[3] = e.updated_length[3] = 1;
 	e.updated_length[1] = 3;
 	planned(&e);
-	ok(!plan.resizes && plan.update_len[40] == 104 && near(plan.update_mean, 100, 1e-9) &&
-	   plan.insert_len[40] == 104, "nearly equal lengths: no resizing, lengths of the inserted majority");
-	e.updated_pct = 51;
-	planned(&e);
 	ok(!plan.resizes && plan.insert_len[40] == 96 && near(plan.insert_mean, 98, 1e-9) &&
-	   plan.update_len[40] == 96, "nearly equal lengths: no resizing, lengths of the updated majority");
+	   plan.update_len[40] == 96, "nearly equal lengths: no resizing, lengths of the updated rows");
 	e.updated_length[1] = 0;
 	ok(near(planned(&e)->update_mean, 100, 1e-9) && !plan.resizes,
 	   "updated lengths without rows: those of inserted rows");
@@ -339,7 +335,6 @@ test_course(void)
 			near(plan.segment[i], 1000 * plan.scale, 1e-6);
 	ok(right && plan.scale == 1 && plan.rows == 2000 && plan.before == 0,
 	   "a short window is replayed in full, in thirds, the oldest first");
-	ok(near(plan.peak, 500 / 600.0, 1e-9), "the peak is the most updates a second");
 	e.earlier_updated = 4000;
 	planned(&e);
 	ok(near(plan.before / plan.rows, 2, 1e-9) && near(ticks() / plan.rows, 1.5, 1e-9),
@@ -406,6 +401,8 @@ test_cold_rows(void)
 		e.interval[0].inserted = e.interval[0].updated = e.interval[0].newpage = 40000;
 		e.live_rows = i == 0 ? 40000 : i == 1 ? 4e6 : 1e9;
 		e.updated_pct = 50 * 40000 / e.live_rows;
+		/* as its owner sets it, so that vacuum comes as often */
+		e.vacuum_scale = 0.2 * 40000 / e.live_rows;
 		e.blocks = e.live_rows / 58;
 		e.window_xids = 200;
 		e.update_distance[0] = 1;
@@ -495,7 +492,7 @@ test_growth(void)
 	ok(near(planned(&e)->insert_distance, 2 * distance, 1e-9),
 	   "more inserts in the same time: a larger distance in rows");
 	add(&e, EV_INSERT, 1000, 10, NAN);
-	ok(near(planned(&e)->insert_distance, 100, 1e-9), "the distance in rows is at least the rows of one insert");
+	ok(near(planned(&e)->insert_distance / plan.scale, 100, 1e-9), "the distance in rows is at least the rows of one insert");
 	e.interval[0].inserted = 0;
 	ok(isnan(planned(&e)->insert_distance), "no inserts: no distance");
 }
@@ -657,9 +654,9 @@ test_steps(void)
 		right &= ff_twin_step_edge(at, 136) == at && forecast.step[i].rows_per_page == ff_twin_rows_per_page(at, 136) &&
 			(i == 0 ? at == 100 : forecast.step[i].rows_per_page < forecast.step[i - 1].rows_per_page);
 	}
-	ok(right && forecast.n == ff_twin_rows_per_page(100, 136) - ff_twin_rows_per_page(10, 136) + 1 &&
+	ok(right && forecast.n > 25 && forecast.step[forecast.n - 1].rows_per_page <= 6 &&
 	   forecast.step[forecast.current].rows_per_page == ff_twin_rows_per_page(87, 136),
-	   "each number of rows a page is a step");
+	   "steps are edges of rows per page, today's among them");
 	e.payback_s = 7200;
 	foresee(&e, &l, NULL, 1);
 	ok(near(forecast.updates, 20000, 1e-6), "updates in the payback time are at today's rate");
@@ -754,6 +751,7 @@ test_outcomes(void)
 	l = workload_of(136, 2000);
 	e.fillfactor = 100;
 	e.interval[0].updated = e.interval[0].hot = 20;
+	e.updated_pct = 0;
 	e.payback_s = 3600 * 2000;
 	foresee(&e, &l, NULL, 1);
 	real = replayed(&e, FC_SET, 0, 0, forecast.updates);

@@ -46,9 +46,9 @@ SELECT name, count(*) > 10 AS steps, min(fillfactor) >= 10 AND max(fillfactor) =
   FROM answers GROUP BY name ORDER BY name;
 SELECT name,
     max(size_bytes) FILTER (WHERE fillfactor = 100)
-        < 0.7 * min(size_bytes) FILTER (WHERE fillfactor = 50) AS fuller_is_smaller
+        < 0.7 * min(size_bytes) FILTER (WHERE fillfactor <= 51) AS fuller_is_smaller
   FROM answers WHERE name IN ('settled', 'at_70') GROUP BY name ORDER BY name;
--- batches get room, settled tables and indexed columns do not; setting 100 gives no room back without inserts
+-- batches get room, settled tables and indexed columns do not; with less room, pages are pruned less often
 SELECT name, max((c).action) IN ('set', 'rewrite') AS change, max((c).advised_step) <= 80 AS room,
     max((c).advised_step) >= 90 AS full, bool_and(hot_pct < 3) AS never_hot
   FROM answers GROUP BY name ORDER BY name;

@@ -15,10 +15,11 @@ import stored
 
 # totals of the work and of the table, which its partitions share
 SHARED = ('earlier_updated', 'blocks', 'live_rows', 'seen_hot', 'seen_same_page', 'seen_moved', 'held_from', 'held_until',
-          'updated_since', 'before_updated', 'prior_updated', 'index_bytes', 'ram_bytes', 'index_scans', 'seq_scans',
+          'updated_since', 'before_updated', 'prior_updated', 'index_bytes', 'ram_bytes', 'index_scans',
           'blocks_fetched', 'vacuum_threshold')
 SHARED_LISTS = ('interval_inserted', 'interval_updated', 'interval_hot', 'interval_newpage', 'interval_deleted',
-                'statement_calls', 'statement_rows', 'statement_wal_records', 'statement_wal_bytes')
+                'statement_rows', 'statement_wal_records', 'statement_wal_bytes')
+WHOLE, MIN_UPDATES = 0.2, 500    # share of the rows; setting of the model
 ENTRY = 20               # bytes of an index entry of a cold row, about
 NEAR_HOT, NEAR_WAL = 5, 1.15
 
@@ -28,27 +29,36 @@ def slower(i):
 
 
 def cut(i):
+    """A statement comes to one partition; one for much of the table comes to all of them."""
+    if sum(i['interval_updated']) < 10 * MIN_UPDATES:
+        return None
+    whole = [n / max(c or 1, 1) >= WHOLE * i['live_rows'] for c, n in zip(i.get('statement_calls') or [], i.get('statement_rows') or [])]
     return dict(i, **{k: i[k] / 10 for k in SHARED if i.get(k) is not None},
-                **{k: [v if v is None else v / 10 for v in i[k]] for k in SHARED_LISTS if i.get(k)})
+                **{k: [v if v is None else v / 10 for v in i[k]] for k in SHARED_LISTS if i.get(k)},
+                statement_calls=[c if w else c / 10 for c, w in zip(i.get('statement_calls') or [], whole)])
 
 
 def cold(i, rows):
-    """Rows of the mean length on full pages in front."""
+    """Rows of the same lengths on full pages in front, never updated.  Sequential scans read them, too; vacuum comes as often
+    as before, as its scale factor is set for such a table; what is recently dead is so for fewer of the rows."""
     lengths, updated = i.get('inserted_length'), i.get('updated_length')
     if not lengths or not i.get('rows_per_page'):
         return None
     length = 8 * math.ceil(stored.mean(lengths) / 8)
     on_page = (8168 - 8192 * (100 - i['fillfactor']) // 100) // (length + 4)
-    changed = i['live_rows'] * (i.get('updated_pct') or 0) / 100
-    of = {a: b * (i['live_rows'] - changed) / sum(lengths[1::2]) for a, b in zip(lengths[::2], lengths[1::2])}
-    of[min(of, key=lambda a: abs(a - length))] += rows
-    live, pages = i['live_rows'] + rows, i['live_rows'] / i['rows_per_page'] + rows / on_page
-    return dict(i, inserted_length=[v for a in sorted(of) for v in (a, of[a])], live_rows=live,
-                updated_length=updated and [v if k % 2 == 0 else v * changed / sum(updated[1::2])
-                                            for k, v in enumerate(updated)],
-                blocks=i['blocks'] + rows / on_page, index_bytes=i['index_bytes'] + rows * ENTRY * i['indexes'],
-                updated_pct=100 * changed / live, rows_per_page=live / pages,
-                rows_per_page_max=max(i.get('rows_per_page_max') or 0, on_page))
+    live, pages = i['live_rows'], rows / on_page
+    changed = live * (i.get('updated_pct') or 0) / 100
+
+    def times(bins, k):
+        return bins and [v if n % 2 == 0 else k * v for n, v in enumerate(bins)]
+    return dict(i, live_rows=live + rows, blocks=i['blocks'] + pages, index_bytes=i['index_bytes'] + rows * ENTRY * i['indexes'],
+                inserted_length=times(lengths, (live - changed + rows) / sum(lengths[1::2])),
+                updated_length=updated and times(updated, changed / sum(updated[1::2])),
+                updated_pct=100 * changed / (live + rows), rows_per_page=(live + rows) / (live / i['rows_per_page'] + pages),
+                rows_per_page_max=max(i.get('rows_per_page_max') or 0, on_page),
+                blocks_fetched=i['blocks_fetched'] + i['seq_scans'] * pages,
+                vacuum_scale=i['vacuum_scale'] * live / (live + rows),
+                recent_dead=i.get('recent_dead') and i['recent_dead'] * live / (live + rows))
 
 
 CHANGES = {'slower': slower, 'cut': cut, 'cold 1e6': lambda i: cold(i, 1e6), 'cold 1e9': lambda i: cold(i, 1e9)}
