@@ -163,8 +163,8 @@ CREATE FUNCTION ff_hub.follow_options(id oid, was jsonb) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
     SELECT ff_hub.attempt(format('ALTER TABLE %s ', m.relid::regclass)
-                          || coalesce(format('SET (%I = ', o.new) || quote_literal(o.value) || ')',
-                                      format('RESET (%I)', o.old)))
+                          || CASE WHEN o.new IS NULL THEN format('RESET (%I)', o.old)
+                                  ELSE format('SET (%I = %L)', o.new, o.value) END)
       FROM ff_hub.mirrored m
      CROSS JOIN LATERAL (
            SELECT o.option_name, n.option_name, n.option_value
