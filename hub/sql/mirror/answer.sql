@@ -36,7 +36,7 @@ AS $$
                                     WHEN 'integer' THEN '^-?[0-9]{1,10}$'
                                     WHEN 'real' THEN '^-?[0-9]{1,15}([.][0-9]{1,20})?(e-?[0-9]{1,2})?$'
                                     WHEN 'enum' THEN '^[a-z0-9_-]{1,63}$'
-                                    ELSE '^[-[:alnum:]_. ()+]{0,63}$' END
+                                    ELSE '^[-[:alnum:]_. ()+~]{0,63}$' END
 $$;
 
 -- The row server of the table observed.
