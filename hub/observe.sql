@@ -234,7 +234,7 @@ WITH asked AS MATERIALIZED (
                'needed', coalesce(
                    (SELECT 'exclusion constraint ' || quote_ident(n.conname) FROM pg_constraint n
                      WHERE n.conrelid = i.indrelid AND n.conindid = i.indexrelid AND n.contype = 'x'),
-                   CASE WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity'
+                   CASE WHEN i.indisreplident THEN 'replica identity'
                         WHEN i.indisclustered THEN 'the order of CLUSTER' END,
                    (SELECT 'part of the partitioned index ' || quote_ident(p.relname)
                       FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent WHERE h.inhrelid = i.indexrelid),
@@ -272,9 +272,11 @@ WITH asked AS MATERIALIZED (
                     THEN 'pg_stat_statements is older than 1.8: ALTER EXTENSION pg_stat_statements UPDATE'
                 WHEN NOT has_schema_privilege(n.oid, 'USAGE')
                     THEN format('permission denied: GRANT USAGE ON SCHEMA %I TO %I', n.nspname, current_user)
-                WHEN NOT has_function_privilege(p.oid, 'EXECUTE')
-                    THEN format('permission denied: GRANT EXECUTE ON FUNCTION %s TO %I', p.oid::regprocedure,
-                                current_user) END AS reason
+                ELSE (SELECT format('permission denied: GRANT EXECUTE ON FUNCTION %s TO %I',
+                                    string_agg(f.oid::regprocedure::text, ', ' ORDER BY f.oid), current_user)
+                        FROM pg_proc f
+                       WHERE f.pronamespace = n.oid AND f.proname IN ('pg_stat_statements', 'pg_stat_statements_info')
+                         AND NOT has_function_privilege(f.oid, 'EXECUTE') HAVING count(*) > 0) END AS reason
       FROM (SELECT) one
       LEFT JOIN pg_extension e ON e.extname = 'pg_stat_statements'
       LEFT JOIN pg_namespace n ON n.oid = e.extnamespace
@@ -361,7 +363,7 @@ WITH asked AS MATERIALIZED (
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint() TO %I', current_user)),
         (EXISTS (SELECT FROM relation r WHERE r.reltuples > 0 AND r.relkind <> 'p'
                     AND NOT has_table_privilege(r.oid, 'SELECT')),
-         'widths of columns in pg_stats: the mean length of a row is estimated from relpages and reltuples',
+         'widths of columns in pg_stats, so the mean length of a row is estimated from relpages and reltuples',
          format('GRANT SELECT ON the table TO %I', current_user))) d(missing, what, "grant") WHERE d.missing
 )
 SELECT jsonb_build_object('format', 1,

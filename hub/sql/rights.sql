@@ -5,7 +5,7 @@ CALL ff_internal.give_rights('fillfactor_advisor_hub',
         weigh, mine, leave, turn, step, begin, fleet_refresh, type_here, columns_of, table_statements,
         column_statements, index_statements, detach_statement, attach_statements, attempt,
         is_mirrored, forget_lost, renumber, drop_mirrored, drop_gone, drop_mirrored_index, drop_indexes, move_aside,
-        follow_options, follow_table, change_table, attach_all, follow_index, follow, check_observation,
+        options_of, follow_options, follow_table, change_table, attach_all, follow_index, follow, check_observation,
         settings_said, server_said, digests_said, index_pages, store_tables, store_activity, take, observation, known,
         ask, observe, check_mirror, mirror_words}',
     for_both => '{}', for_all => '{check_version, check_role}');

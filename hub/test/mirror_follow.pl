@@ -56,6 +56,7 @@ there(q(CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN amount AS numeri
 	CREATE INDEX ON typed USING gist (q);
 	CREATE INDEX ON typed USING gin (j);
 	CREATE INDEX typed_expression ON typed (upper(n), (a + "from")) WHERE m = 'good';
+	CREATE INDEX typed_gin ON typed USING gin (ps) WITH (fastupdate = off);
 	CREATE INDEX ON typed ((typed.*)); CREATE INDEX ON typed USING brin (i) ; CREATE INDEX ON typed USING hash (ps);
 	CREATE TABLE part (k int, v text, w int) PARTITION BY RANGE (k);
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (1) TO (10);
@@ -71,6 +72,8 @@ is(unread(), '[]', 'and all indexes');
 is(definition(\&value, 'typed'),
 	'a numeric, from integer, i inet, j jsonb, m text, n name, p text, ps text, q point, t tsvector, x xml',
 	'a type that is not here is text');
+is(value(q(SELECT cause, reason FROM ff_advise_indexes('typed_gin'))),
+	'not_examined|access method gin: only B-trees are judged.', 'an index that is a B-tree only here is not judged');
 my $family = q(SELECT string_agg(i.inhparent::regclass || ' ' || i.inhrelid::regclass, ', '
 	ORDER BY i.inhrelid::regclass::text)
 	FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -93,10 +96,13 @@ there(q(ALTER TABLE part DETACH PARTITION part_1;
 	ALTER INDEX seen_from_idx SET (fillfactor = 70); ALTER INDEX parent_pkey SET (fillfactor = 60);
 	DROP TABLE part_2_1;
 	ALTER TABLE quick SET LOGGED;
-	ALTER TABLE quick SET (fillfactor = 55, autovacuum_enabled = off)));
+	ALTER TABLE quick SET (fillfactor = 55, autovacuum_enabled = off);
+	ALTER TABLE parent SET (fillfactor = 55, autovacuum_enabled = off, toast_tuple_target = 200)));
 collect();
 is(value(q(SELECT reloptions FROM pg_class WHERE relname = 'seen_from_idx')), '{fillfactor=70}',
 	'options of indexes are followed');
+is(value(q(SELECT reloptions FROM ff_internal.user_table WHERE relname = 'parent')),
+	'{fillfactor=55,autovacuum_enabled=off,toast_tuple_target=200}', 'in their order, for which the script asks');
 there('ALTER INDEX seen_from_idx RESET (fillfactor);
 	ALTER TABLE quick RESET (autovacuum_enabled); ALTER TABLE quick DROP COLUMN id');
 collect();
@@ -170,6 +176,35 @@ is(value(q(SELECT jsonb_array_length(a.said->'tables') < a.tables
 		AND jsonb_array_length(a.said->'tables') + (a.said->>'left')::int = a.tables
 	FROM (SELECT ff_hub.ask('source', ff_hub.observation('{"most": 2}'))::jsonb AS said,
 		(SELECT count(*) FROM ff_hub.mirrored WHERE table_oid IS NULL) AS tables) a)), 't', 'the others are counted');
+
+# what is denied is named, also where nothing was measured
+there('ANALYZE shop.jobs');
+collect();
+like(value(q(SELECT ff_hub.ask('source', ff_hub.observation(ff_hub.known()))::jsonb->'server'->>'denied')),
+	qr/"widths of columns in pg_stats/, 'widths that are denied are named by an idle source');
+
+# its reads, and those of another mirror, are not what holds back pruning
+is(value(qq(SELECT dblink_connect('reader', 'source');
+	SELECT dblink_exec('reader', 'SET application_name = ''$_'''), dblink_send_query('reader', 'SELECT pg_sleep(60)');
+	CALL ff_collect(); SELECT string_agg(kind || ' ' || application, ', ') FROM ff_internal.horizon_holders();
+	SELECT dblink_cancel_query('reader'))),
+	"OK\nSET|1\n" . ($_ eq 'other' ? 'transaction other' : '') . "\nOK", "what a session of $_ holds back")
+	foreach qw(other fillfactor_advisor);
+
+# a column with one value in all rows, if that was seen after the updates that set it
+{
+	there('CREATE TABLE given (id int PRIMARY KEY, kind int, n int); CREATE INDEX given_kind ON given (kind);
+		INSERT INTO given SELECT g, 7, 0 FROM generate_series(1, 1000) g; GRANT SELECT ON given TO monitor;
+		GRANT USAGE ON SCHEMA ext TO monitor; ANALYZE given');
+	collect();
+	there('UPDATE given SET kind = 7, n = n + 1');
+	collect();
+	my $still = q(SELECT coalesce(still::text, 'unknown') FROM ff_internal.blocking_indexes('given'::regclass));
+	is(value($still), 'unknown', 'values that were analyzed before an update say nothing of it');
+	there('ANALYZE given');
+	collect();
+	is(value($still), 'true', 'those analyzed later do');
+}
 
 # somebody drops a table of the mirror
 value('DROP TABLE shop.jobs');
@@ -245,11 +280,14 @@ is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^orders' A
 $source->safe_psql('postgres', 'DROP DATABASE old');
 
 # fewer rights
-there(q(REVOKE pg_monitor FROM monitor; REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC));
+there(q(REVOKE pg_monitor FROM monitor; REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC;
+	REVOKE EXECUTE ON FUNCTION ext.pg_stat_statements_info() FROM PUBLIC));
 collect();
 like(value(q(SELECT said->>'denied' FROM ff_internal.observed WHERE kind = 'server')),
 	qr/GRANT pg_monitor TO monitor.*GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system/,
 	'what is denied is known, with the GRANT');
+is(value(q(SELECT said->>'reason' FROM ff_internal.observed WHERE kind = 'statements')),
+	'permission denied: GRANT EXECUTE ON FUNCTION ext.pg_stat_statements_info() TO monitor', 'in one of two functions, too');
 is(names('mirror'), names('source'), 'the rest is read');
 $mirror->stop;
 $source->stop;

@@ -114,7 +114,8 @@ AS $$
      CROSS JOIN LATERAL (VALUES
            (1, 'REINDEX CONCURRENTLY', c.relkind = 'i', format('REINDEX INDEX CONCURRENTLY %s;', o.target), 'psql', 1,
             (SELECT 'not for the index of an exclusion constraint' FROM pg_index x
-              WHERE x.indexrelid = c.oid AND x.indisexclusion),
+               LEFT JOIN ff_internal.observed n ON n.kind = 'index' AND n.id = x.indexrelid
+              WHERE x.indexrelid = c.oid AND (x.indisexclusion OR n.said->>'needed' ~ '^exclusion')),
             'readers and writers go on; waits for all transactions that are open when it begins; where it fails, '
             'it leaves an invalid index to be dropped'),
            (2, 'REPACK (CONCURRENTLY)',

@@ -132,7 +132,7 @@ RETURN (
                'relation', ff_internal.qualified_name(c.oid), 'who', i.who, 'relfilenode',
                coalesce(o.said->>'relfilenode', c.relfilenode::text), 'owner',
                coalesce(o.said->>'owner', CASE WHEN o.said IS NULL THEN r.rolname ELSE 'their owner' END),
-               'options_before', c.reloptions, 'options_after', a.options, 'statement', s.change,
+               'options_before', b.options, 'options_after', a.options, 'statement', s.change,
                'undo', s.undo, 'guarded_statement', g.call || ', false);', 'guarded_undo', g.call || ', true);',
                'rewrite', facts->'rewrite' || jsonb_build_object('methods', coalesce(m.methods, '[]'), 'method',
                               jsonb_path_query_first(m.methods, '$[*] ? (@.possible == true).method')))
@@ -140,22 +140,24 @@ RETURN (
       JOIN pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_roles r ON r.oid = c.relowner
       LEFT JOIN ff_internal.observed o ON o.kind IN ('table', 'index') AND o.id = c.oid
+     CROSS JOIN LATERAL (SELECT CASE WHEN o.said IS NULL THEN c.reloptions
+                                     ELSE ff_internal.text_array(o.said->'options')::text[] END) b(options)
      CROSS JOIN LATERAL (
            SELECT ARRAY[n.nspname, c.relname, coalesce(o.said->>'oid', concat_ws(' ', coalesce(max(x.indrelid), c.oid),
                                                                                  max(x.indkey::text)))]
              FROM pg_index x WHERE x.indexrelid = c.oid) i(who)
      CROSS JOIN LATERAL (
            -- a rebuild or a plain rewrite changes no option
-           SELECT CASE facts->>'action' WHEN 'rebuild' THEN c.reloptions WHEN 'keep' THEN c.reloptions
+           SELECT CASE facts->>'action' WHEN 'rebuild' THEN b.options WHEN 'keep' THEN b.options
                        WHEN 'undo' THEN ff_internal.text_array(facts->'options_after')::text[]
-                       ELSE ff_internal.options_after(c.reloptions, ARRAY[
+                       ELSE ff_internal.options_after(b.options, ARRAY[
                             'fillfactor=' || (facts->>'recommended_fillfactor')]) END) a(options)
      CROSS JOIN LATERAL (
-           SELECT ff_internal.restore_options(c.oid, a.options, c.reloptions),
-                  ff_internal.restore_options(c.oid, c.reloptions, a.options)) s(change, undo)
+           SELECT ff_internal.restore_options(c.oid, a.options, b.options),
+                  ff_internal.restore_options(c.oid, b.options, a.options)) s(change, undo)
       LEFT JOIN LATERAL (
            SELECT 'CALL pg_temp.ff_change(' || string_agg(ff_internal.quoted_text(x.argument), ', ' ORDER BY x.n)
-             FROM unnest(ARRAY[i.who::text, c.reloptions::text, a.options::text, s.change, s.undo])
+             FROM unnest(ARRAY[i.who::text, b.options::text, a.options::text, s.change, s.undo])
                   WITH ORDINALITY x(argument, n)) g(call) ON s.change IS NOT NULL
      CROSS JOIN LATERAL (
            SELECT jsonb_agg(to_jsonb(y))

@@ -98,7 +98,7 @@ AS $$
       FROM (SELECT DISTINCT ON (c.rel_id) c.*, r.relid, p.made_at, k.reloptions
               FROM ff_internal.change c
               JOIN ff_internal.followed r USING (rel_id)
-              JOIN pg_class k ON k.oid = r.relid
+              JOIN ff_internal.user_table k ON k.relid = r.relid
               LEFT JOIN LATERAL ff_internal.predicted(c) p ON true
              WHERE c.kind = 'fillfactor' AND (target IS NULL OR r.relid IN (
                        SELECT target UNION ALL SELECT t.relid FROM pg_partition_tree(target) t))

@@ -38,6 +38,7 @@ END;
 -- Returns the enabled triggers that may change a row before it is updated, and the columns that they do change: those
 -- that the text of a function assigns at the start of a statement (NEW.a := ...), or the first argument of a function
 -- in C, if it is a column, as in moddatetime(a). fired_by: UPDATE OF these; NULL: any. changes: NULL: none is known.
+-- hub/observe.sql has the same for a mirror.
 CREATE FUNCTION ff_internal.update_triggers(relation oid, OUT name name, OUT fired_by int2[], OUT changes text[])
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1

@@ -126,7 +126,10 @@ AS $$
     -- aggregate is an index lookup, and a full join is never a nested loop.
     WITH examined AS MATERIALIZED (
         SELECT c.*, r.rel_id, r.opened_at, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
-               ff_internal.effective_fillfactor(c.reloptions) AS fillfactor
+               ff_internal.effective_fillfactor(c.reloptions) AS fillfactor,
+               CASE WHEN o.in_recovery AND o.observed IS NOT NULL
+                    THEN 'the source is a standby, which counts no writes: a mirror of its primary knows them' END
+                   AS uncounted
           FROM ff_internal.user_table c
          CROSS JOIN ff_internal.server o
           LEFT JOIN LATERAL (
@@ -145,7 +148,8 @@ AS $$
                (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers, ff_internal.ram_bytes() AS ram
           FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()
     )
-    SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, e.not_examined, e.fillfactor, e.reloptions,
+    SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, coalesce(e.not_examined, e.uncounted), e.fillfactor,
+           e.reloptions,
            l.at, extract(epoch FROM l.at - l.since)::float8,
            n.began_at, n.intervals, n.counted, n.cycles,
            extract(epoch FROM l.at - greatest(l.since, h.changed_at))::float8, f.since_began_at, f.since, f.recent,

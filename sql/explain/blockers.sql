@@ -1,7 +1,7 @@
 -- What makes updates non-HOT although their page has room: an index on a column that changes (except
 -- summarizing ones from PostgreSQL 16 on), or a snapshot that keeps old versions alive.
 
--- What needs an index, besides the scans of queries; NULL: nothing.
+-- What needs an index, besides the scans of queries; NULL: nothing. hub/observe.sql has the same for a mirror.
 CREATE FUNCTION ff_internal.index_needed(index oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce(

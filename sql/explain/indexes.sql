@@ -195,7 +195,9 @@ AS $$
             j.reason, nullif(concat_ws(' ',
                 CASE WHEN j.action = 'raise' THEN ff_internal.alter_options(j.index, '{fillfactor=100}') END,
                 CASE WHEN j.action IN ('raise', 'rebuild')
-                     THEN format('REINDEX INDEX CONCURRENTLY %s;', ff_internal.qualified_name(j.index)) END), '')
+                     THEN concat('REINDEX INDEX', CASE WHEN (ff_internal.index_needed(j.index) ~ '^exclusion')
+                                     IS NOT TRUE THEN ' CONCURRENTLY' END,
+                                 ' ' || ff_internal.qualified_name(j.index) || ';') END), '')
        FROM judged j
       CROSS JOIN LATERAL jsonb_to_record(j.facts) p(
             leaf_density numeric, leaf_density_err numeric, at_fillfactor_pct numeric, half_full_pct numeric,

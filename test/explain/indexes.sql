@@ -19,6 +19,7 @@ CREATE TABLE still (r double precision);
 CREATE INDEX still_r ON still (r);
 CREATE TABLE built (r double precision);
 CREATE TABLE thinned (id bigint PRIMARY KEY) WITH (autovacuum_enabled = off);
+CREATE TABLE apart (id integer, EXCLUDE USING btree (id WITH =)) WITH (autovacuum_enabled = off);
 CREATE TABLE tiny (id bigint PRIMARY KEY);
 CREATE TABLE parts (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
 CREATE TABLE part PARTITION OF parts FOR VALUES FROM (0) TO (10);
@@ -27,6 +28,7 @@ INSERT INTO still SELECT random() FROM generate_series(1, 80000);
 INSERT INTO built SELECT random() FROM generate_series(1, 60000);
 CREATE INDEX built_r ON built (r);
 INSERT INTO thinned SELECT generate_series(1, 100000);
+INSERT INTO apart SELECT generate_series(1, 50000);
 INSERT INTO late SELECT i, i % 8 FROM generate_series(1, 60000) i;
 INSERT INTO tiny VALUES (1);
 CREATE TABLE one (id integer PRIMARY KEY, k integer);
@@ -43,13 +45,15 @@ SELECT pg_stat_force_next_flush(); CALL ff_collect();
 INSERT INTO grow (r, d) SELECT random(), i % 4 FROM generate_series(1, 70000) i;
 UPDATE late SET status = status + 1;
 DELETE FROM thinned WHERE id % 4 <> 0;
-VACUUM thinned;
+DELETE FROM apart WHERE id % 4 <> 0;
+VACUUM thinned, apart;
 INSERT INTO built SELECT random() FROM generate_series(1, 50);
 INSERT INTO tiny VALUES (2);
 INSERT INTO one VALUES (60001, 60001);
 SELECT pg_stat_force_next_flush(); CALL ff_collect();
 INSERT INTO grow (r, d) SELECT random(), i % 4 FROM generate_series(1, 70000) i;
 INSERT INTO thinned VALUES (-1);
+INSERT INTO apart VALUES (-1);
 SELECT pg_stat_force_next_flush(); CALL ff_collect();
 -- in the history, table "still" was not written to for a month
 UPDATE ff_internal.relation SET seen_at = seen_at - interval '30 days' WHERE relname = 'still';
@@ -97,7 +101,7 @@ SELECT is(action || ', ' || cause, expected, name)
       ('grow_hash', 'keep, not_examined'),
                ('late_pkey', 'keep, version_churn'), ('queue_pkey', 'keep, ascending_churn'),
                ('one_pkey', 'keep, as_built'), ('one_k', 'keep, as_built'), ('still_r', 'raise, never_written'),
-               ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'),
+               ('built_r', 'keep, as_built'), ('thinned_pkey', 'rebuild, sparse'), ('apart_id_excl', 'rebuild, sparse'),
                ('tiny_pkey', 'keep, small'), ('not_valid', 'keep, not_examined')) AS e(name, expected)
                LEFT JOIN advice USING (name);
 SELECT is(count(*),
@@ -108,6 +112,8 @@ SELECT is(count(*),
 SELECT is(count(*), 0::bigint, 'every row has a reason') FROM advice WHERE reason IS NULL OR reason !~ '\.$';
 SELECT is(count(*), 0::bigint, 'every row has a statement, except keep and wait')
 	FROM advice WHERE (ddl IS NULL) <> (action IN ('keep', 'wait'));
+SELECT is(ddl, 'REINDEX INDEX public.apart_id_excl;', 'CONCURRENTLY is not for exclusion constraints')
+	FROM advice WHERE name = 'apart_id_excl';
 SELECT matches(reason, 'does not last: random inserts settle near 70 %',
 	'random inserts: the reason says that fillfactor does not last')
 	FROM advice WHERE name = 'grow_r';

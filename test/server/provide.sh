@@ -67,7 +67,7 @@ provide_sources()
 	case $FROM in wheel|chroot) return 0 ;; esac
 	[ "$(uname -m)" = x86_64 ] || return 0
 	mkdir -p "$CACHE"
-	for release in 13.23.0 14.23.0 16.14.0; do
+	for release in 13.23.0 14.23.0 16.14.0 18.4.0; do
 		dir=$CACHE/source-$release
 		if ( flock 9; "$TOP/test/server/fetch-source" "$release" "$dir" ) 9>"$CACHE/.lock-source" >&2; then
 			cp -a "$dir" "$WORK/${dir##*/}"

@@ -36,7 +36,7 @@ AS $$
                                     WHEN 'integer' THEN '^-?[0-9]{1,10}$'
                                     WHEN 'real' THEN '^-?[0-9]{1,15}([.][0-9]{1,20})?(e-?[0-9]{1,2})?$'
                                     WHEN 'enum' THEN '^[a-z0-9_-]{1,63}$'
-                                    ELSE '^[-[:alnum:]_. ()+]{0,63}$' END
+                                    ELSE '^[-[:alnum:]_. ()+~]{0,63}$' END
 $$;
 
 -- The row server of the table observed.
@@ -76,18 +76,22 @@ END
 $$;
 
 -- What is known of an index without reading its pages: its size, and how full its leaf pages are at most if its entries
--- are of this width (NULL: unknown), as shared keys need less. Columns as in index_facts().
-CREATE FUNCTION ff_hub.index_pages(bytes bigint, entries float8, width float8, valid boolean) RETURNS jsonb
+-- are of this width (NULL: unknown), as shared keys need less. method: the source's. Columns as in index_facts().
+CREATE FUNCTION ff_hub.index_pages(bytes bigint, entries float8, width float8, valid boolean, method text)
+RETURNS jsonb
 LANGUAGE sql STABLE
-RETURN (SELECT jsonb_build_object('unread', 'a mirror reads no pages', 'blocks', n.blocks, 'blocks_read', 0,
-                   'leaf_pages', n.blocks - 1, 'internal_pages', 0, 'row_pointers', entries,
-                   -- a header of 8 bytes, a line pointer of 4; a page has 40 bytes besides
-                   'leaf_density', least(100, 100 * entries * (8 * ceil((8 + width) / 8) + 4)
-                                              / nullif((n.blocks - 1) * (n.block - 40), 0)))
-               || CASE WHEN valid IS FALSE THEN '{"hindrance": "the index is not valid: a CREATE INDEX or REINDEX '
-                                                'CONCURRENTLY failed or is still running"}' ELSE '{}' END::jsonb
+RETURN (SELECT jsonb_strip_nulls(CASE WHEN h.hindrance IS NULL
+                    THEN jsonb_build_object('unread', 'a mirror reads no pages', 'blocks', n.blocks, 'blocks_read', 0,
+                             'leaf_pages', n.blocks - 1, 'internal_pages', 0, 'row_pointers', entries,
+                             -- a header of 8 bytes, a line pointer of 4; a page has 40 bytes besides
+                             'leaf_density', least(100, 100 * entries * (8 * ceil((8 + width) / 8) + 4)
+                                                        / nullif((n.blocks - 1) * (n.block - 40), 0)))
+                    ELSE jsonb_build_object('hindrance', h.hindrance, 'blocks_read', 0) END)
           FROM (SELECT bytes / b.block, b.block FROM (SELECT current_setting('block_size')::integer) b(block))
-               n(blocks, block));
+               n(blocks, block),
+               (SELECT CASE WHEN method <> 'btree' THEN format('access method %I: only B-trees are judged', method)
+                            WHEN NOT valid THEN 'the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed '
+                                                'or is still running' END) h(hindrance));
 
 -- Stores what was said about tables, and about indexes; what is not here is left out. A size that could not be read
 -- is the last one.
@@ -98,9 +102,10 @@ AS $$
     SELECT 'index', m.relid, jsonb_build_object(
                'oid', concat_ws(' ', m.table_oid, substring(n.key FROM '^[0-9 ]{0,200}$')),
                'scans', greatest(n.scans, 0), 'relfilenode', n.relfilenode, 'bytes', b.bytes,
-               'needed', left(ff_internal.plain(n.needed), 300),
+               'needed', left(ff_internal.plain(n.needed), 300), 'options', ff_hub.options_of(m.shape),
                'definition', ff_internal.plain(left(m.shape->>'definition', 20000)),
-               'pages', ff_hub.index_pages(b.bytes, nullif(greatest(n.entries, 0), 0), n.width, n.valid))
+               'pages', ff_hub.index_pages(b.bytes, nullif(greatest(n.entries, 0), 0), n.width, n.valid,
+                                           left(m.shape->>'access_method', 63)))
       FROM jsonb_to_recordset(said->'indexes') n(oid oid, scans bigint, key text, relfilenode oid, bytes bigint,
                                                  entries float8, width float8, valid boolean, needed text)
       JOIN ff_hub.mirrored m ON m.source_oid = n.oid AND m.table_oid IS NOT NULL
@@ -109,7 +114,7 @@ AS $$
     ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said;
     INSERT INTO ff_internal.observed AS o (kind, id, said)
     SELECT 'table', m.relid,
-           to_jsonb(n) || jsonb_build_object('triggers', (
+           to_jsonb(n) || jsonb_build_object('options', ff_hub.options_of(m.shape), 'triggers', (
                SELECT jsonb_agg(to_jsonb(g)) FROM jsonb_to_recordset(n.triggers)
                       g(name name, fired_by text[], changes text[])), 'index_bytes', (
                SELECT coalesce(sum((x.said->>'bytes')::bigint), 0) FROM ff_hub.mirrored i

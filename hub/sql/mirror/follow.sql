@@ -150,29 +150,28 @@ BEGIN
 END
 $$;
 
--- Sets the storage options of a table or index that had another shape, one by one. Returns NULL, or why not.
-CREATE FUNCTION ff_hub.follow_options(id oid, was jsonb) RETURNS text
-LANGUAGE plpgsql VOLATILE
+-- The storage options in a shape, as far as they can be ones.
+CREATE FUNCTION ff_hub.options_of(shape jsonb) RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN (SELECT array_agg(o.option ORDER BY o.place)
+          FROM jsonb_array_elements_text(shape->'options') WITH ORDINALITY o(option, place)
+         WHERE o.option ~ '^[a-z_]{1,63}=[-+.[:alnum:]]{0,63}$');
+
+-- Sets the storage options of a table or index that had another shape, one by one. Those that this server does not know
+-- are only in observed.
+CREATE FUNCTION ff_hub.follow_options(id oid, was jsonb) RETURNS void
+LANGUAGE sql VOLATILE
 AS $$
-DECLARE
-    faults text;
-BEGIN
-    SELECT string_agg(ff_hub.attempt(format('ALTER TABLE %s ', m.relid::regclass) || CASE
-               WHEN o.new IS NULL THEN format('RESET (%I)', o.old[1])
-               ELSE format('SET (%I = %L)', o.new[1], o.new[2]) END), '; ') INTO faults
+    SELECT ff_hub.attempt(format('ALTER TABLE %s ', m.relid::regclass)
+                          || CASE WHEN o.new IS NULL THEN format('RESET (%I)', o.old)
+                                  ELSE format('SET (%I = %L)', o.new, o.value) END)
       FROM ff_hub.mirrored m
      CROSS JOIN LATERAL (
-           SELECT o.option, n.option
-             FROM (SELECT regexp_match(t, '^([a-z_]+)=(.*)$')
-                     FROM jsonb_array_elements_text(was->'options') t) o(option)
-             FULL JOIN (SELECT regexp_match(t, '^([a-z_]+)=(.*)$')
-                          FROM jsonb_array_elements_text(m.shape->'options') t) n(option)
-               ON n.option[1] = o.option[1]) o(old, new)
-     WHERE m.source_oid = id AND o.old IS DISTINCT FROM o.new AND m.shape->>'kind' IS DISTINCT FROM 'p';
-    -- tried again next time
-    UPDATE ff_hub.mirrored m SET shape = m.shape - 'options' WHERE faults IS NOT NULL AND m.source_oid = id;
-    RETURN faults;
-END
+           SELECT o.option_name, n.option_name, n.option_value
+             FROM pg_options_to_table(ff_hub.options_of(was)) o
+             FULL JOIN pg_options_to_table(ff_hub.options_of(m.shape)) n ON n.option_name = o.option_name
+            WHERE o.option_value IS DISTINCT FROM n.option_value) o(old, new, value)
+     WHERE m.source_oid = id AND m.shape->>'kind' IS DISTINCT FROM 'p'
 $$;
 
 -- Makes one table, or changes it to its new shape. Returns NULL, or why not.
@@ -213,7 +212,10 @@ BEGIN
     ELSIF fault IS NULL THEN
         UPDATE ff_hub.mirrored o SET shape = wanted WHERE o.source_oid = id;
     END IF;
-    RETURN coalesce(fault, ff_hub.follow_options(id, m.shape));
+    IF fault IS NULL THEN
+        PERFORM ff_hub.follow_options(id, m.shape);
+    END IF;
+    RETURN fault;
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     -- what was sent is not a shape
     RETURN format('%s %s', SQLSTATE, SQLERRM);
@@ -291,7 +293,8 @@ BEGIN
       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
      WHERE i.indrelid = of_table.relid AND c.relname = wanted->>'name'
     ON CONFLICT (source_oid) DO UPDATE SET shape = mirrored.shape - 'options' || wanted;
-    RETURN ff_hub.follow_options(id, was);
+    PERFORM ff_hub.follow_options(id, was);
+    RETURN NULL;
 EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
     RETURN format('%s %s', SQLSTATE, SQLERRM);
 END
