@@ -82,9 +82,7 @@ BEGIN ATOMIC
                    EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
                    CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
                         THEN (SELECT p.recently_dead_rows > greatest(e.live_rows, 0.8 * p.dead_rows)
-                                FROM ff_internal.page_sample p
-                               WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1)
-                   END AS snapshot_awaited,
+                                FROM ff_internal.last_sample(e) p) END AS snapshot_awaited,
                    CASE WHEN e.toast_bytes > e.heap_bytes + e.index_bytes THEN ff_internal.toasted(e.relation) END
                        AS toasted,
                    -- if it was updated before it was altered

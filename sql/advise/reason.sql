@@ -146,9 +146,7 @@ BEGIN
                 WHEN d.action = 'wait' AND d.step < d.current_step THEN ''
                 -- a rewrite clears the marks of HOT updates
                 WHEN e.fillfactor = 100 AND e.live_rows > 0
-                     AND EXISTS (SELECT FROM ff_internal.page_sample p
-                                  WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at
-                                    AND p.updated_hot_rows <= p.updated_nonhot_rows)
+                     AND (SELECT p.updated_hot_rows <= p.updated_nonhot_rows FROM ff_internal.last_sample(e) p)
                 THEN ', but its rows were loaded anew since: each full page sheds a row before it has room again'
                 ELSE ': its pages have room already' END;
         WHEN 'indexed_column' THEN
@@ -377,8 +375,7 @@ AS $$
         THEN format('. Its rows need %s, and it has %s: ', pg_size_pretty(z.needed), pg_size_pretty(z.now)) || CASE
             WHEN d.rewrite = 'awaits_snapshot'
             THEN (SELECT format('%s old row versions wait for a snapshot to end, ff_horizon() names it',
-                                round(p.recently_dead_rows::numeric))
-                    FROM ff_internal.page_sample p WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1)
+                                round(p.recently_dead_rows::numeric)) FROM ff_internal.last_sample(e) p)
             ELSE replace(CASE d.rewrite
                 WHEN 'pays' THEN 'a rewrite at the same fillfactor makes it % smaller, and it would pay for itself'
                 WHEN 'refills'

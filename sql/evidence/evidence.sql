@@ -198,3 +198,8 @@ $$;
 CREATE FUNCTION ff_internal.updates_per_s(e ff_internal.table_evidence) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (e.counted).updated / nullif(e.window_s, 0);
+
+-- The last sample of its pages; NULL: none.
+CREATE FUNCTION ff_internal.last_sample(e ff_internal.table_evidence) RETURNS ff_internal.page_sample
+LANGUAGE sql STABLE
+RETURN (SELECT p FROM ff_internal.page_sample p WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1);

@@ -268,8 +268,7 @@ AS $$
                             GROUP BY i.place ORDER BY i.place) o(s, i, u, h, n, d, v)) n
              CROSS JOIN ff_internal.autovacuum(e.reloptions) v
               LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
-              LEFT JOIN LATERAL (SELECT * FROM ff_internal.page_sample p
-                                  WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1) s ON true
+             CROSS JOIN ff_internal.last_sample(e) s
               LEFT JOIN LATERAL (
                     SELECT (prior.choice).advised_step AS standing, CASE WHEN k.counts THEN prior.updated END
                                AS prior_updated,

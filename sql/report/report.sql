@@ -140,8 +140,8 @@ BEGIN
             'changed: CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
             'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id),
-        (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.page_sample p
-          WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1), E'</div>\n',
+        (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.last_sample(e) p),
+        E'</div>\n',
         coalesce(ff_internal.report_blockers(e.relation),
                  E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n');
 END
