@@ -22,7 +22,9 @@ WITH e AS MATERIALIZED (SELECT * FROM ff_internal.evidence('t') e),
 SELECT jsonb_build_object(
     'server', current_setting('server_version_num')::integer, 'model', ff_internal.model_version(), 'at', now(),
     'evidence', (SELECT to_jsonb(e) FROM e),
-    'input', (SELECT to_jsonb(ff_internal.model_input(e)) FROM ff_internal.evidence('t') e),
+    -- the model's fields alone, without the counters from which they are made
+    'input', (SELECT to_jsonb(jsonb_populate_record(NULL::ff_internal.model_input, to_jsonb(ff_internal.model_input(e))))
+                FROM ff_internal.evidence('t') e),
     'class', (SELECT jsonb_build_array(c.relpages, c.reltuples, c.relallvisible)
                 FROM pg_class c WHERE c.oid = 't'::regclass),
     'settings', (SELECT jsonb_agg(to_jsonb(s)) FROM ff_internal.setting_history s),
