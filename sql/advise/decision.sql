@@ -81,7 +81,7 @@ BEGIN ATOMIC
                    (e.recent).hot_updated AS recent_hot_updated,
                    EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
                    CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
-                        THEN (SELECT p.recently_dead_rows > greatest(e.live_rows, 0.8 * p.dead_rows)
+                        THEN (SELECT ff_internal.most_wait(p, 1)
                                 FROM ff_internal.page_sample p
                                WHERE p.rel_id = e.rel_id AND p.sampled_at = e.sampled_at LIMIT 1)
                    END AS snapshot_awaited,
@@ -107,7 +107,7 @@ BEGIN ATOMIC
                    h.changed_from, h.changed_to, h.change_followed,
                    CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
                    sibling_fillfactor, sibling_cost, sibling_advised,
-                   -- of those that have room and are hardly updated: rows updated per row inserted in the others
+                   -- only below 100 with few updates: rows updated per row inserted in the other partitions
                    CASE WHEN e.fillfactor < 100 AND (e.counted).updated < ff_internal.setting('min_updates')
                         THEN (SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
                                 FROM ff_internal.sibling w
