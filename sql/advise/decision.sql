@@ -81,8 +81,7 @@ BEGIN ATOMIC
                    (e.recent).hot_updated AS recent_hot_updated,
                    EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
                    CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
-                        THEN (SELECT p.recently_dead_rows > greatest(e.live_rows, 0.8 * p.dead_rows)
-                                FROM ff_internal.last_sample(e) p) END AS snapshot_awaited,
+                        THEN (SELECT ff_internal.most_wait(p, 1) FROM ff_internal.last_sample(e) p) END AS snapshot_awaited,
                    CASE WHEN e.toast_bytes > e.heap_bytes + e.index_bytes THEN ff_internal.toasted(e.relation) END
                        AS toasted,
                    -- if it was updated before it was altered
@@ -105,7 +104,7 @@ BEGIN ATOMIC
                    h.changed_from, h.changed_to, h.change_followed,
                    CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
                    sibling_fillfactor, sibling_cost, sibling_advised,
-                   -- of those that have room and are hardly updated: rows updated per row inserted in the others
+                   -- only below 100 with few updates: rows updated per row inserted in the other partitions
                    CASE WHEN e.fillfactor < 100 AND (e.counted).updated < ff_internal.setting('min_updates')
                         THEN (SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
                                 FROM ff_internal.sibling w

@@ -429,6 +429,7 @@ DECLARE
     c     CONSTANT ff_internal.choice := f.choice;
     cause record := ff_internal.words_without_data(e, d);
     best  record;
+    said  CONSTANT text := ff_internal.words_of_action(e, f, d);
     rehearsed text;
 BEGIN
     IF cause.reason IS NULL THEN
@@ -456,7 +457,9 @@ BEGIN
              ORDER BY r.measured_at DESC LIMIT 1;
         END IF;
         cause.reason := concat(
-            upper(left(cause.reason, 1)), substr(cause.reason, 2), ff_internal.words_of_action(e, f, d),
+            upper(left(cause.reason, 1)), substr(cause.reason, 2),
+            -- what holds for the best step as well is said of that one
+            CASE WHEN right(said, length(best.why)) = best.why THEN '' ELSE said END,
             '. The best step, ' || best.fillfactor || ', would save ' || ff_internal.percent(best.saved) || ', but '
                 || best.why,
             ff_internal.words_of_size(e, f, d),

@@ -6,6 +6,11 @@ CREATE FUNCTION ff_internal.setting(name text) RETURNS float8
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
 
+-- A threshold of the decision by its name, see src/model/thresholds.h. Error 42704: there is none.
+CREATE FUNCTION ff_internal.threshold(name text) RETURNS float8
+AS 'MODULE_PATHNAME', 'ff_threshold'
+LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
+
 -- Seconds in words, rounded to a suitable unit.
 CREATE FUNCTION ff_internal.span(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -22,8 +22,8 @@ BEGIN
                        (i.counted).inserted + (i.counted).updated + (i.counted).deleted AS changed_rows,
                        n.inserted + n.updated + n.deleted AS rows,
                        w.epoch_id <> epoch AS new_epoch,
-                       -- reset_at is exact where it is known; else a reset clears these times, so one from before the
-                       -- last collection proves that there was none
+                       -- reset_at is exact where it is known; else: a reset clears these times, so one from before the
+                       -- last collection proves that nothing was reset since
                        one_reset AND coalesce(coalesce(n.reset_at, least(
                            pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
                            pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid)))

@@ -219,9 +219,10 @@ END;
 -- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;
 -- without any such statement all are suspects, the primary key only if it is the only one. share: blocked updates that
 -- set its columns, 0 to 1; alone: those that set no other index's; ids, parts: its statements and their share of the
--- blocked updates. still: its columns are set, but do not change, and the other statements explain what was not HOT:
--- less than 2 % (chosen) of the updates compared in pages changed them; if too few were compared, a given value is set,
--- and all rows had one when they were analyzed after such updates; NULL: given, but no ANALYZE says more.
+-- blocked updates. still: true: statements set its columns, but do not change them,
+-- and the others explain what was not HOT. Less than 2 % (chosen) of the updates compared in pages changed them; or, if
+-- too few were compared, statements set a given value, and a later ANALYZE found one value in all rows. NULL: they set
+-- a given value, but no ANALYZE says more.
 CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
 RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share float8, alone float8,
                ids bigint[], parts float8[], still boolean, statements text[], columns text[], usage text)
@@ -266,7 +267,8 @@ AS $$
          CROSS JOIN (SELECT (SELECT coalesce(sum(u.weight), 0) FROM updating u
                               WHERE EXISTS (SELECT FROM touching o WHERE o.statement_id = u.statement_id
                                                AND NOT o.summarizing AND o.still IS NOT TRUE))
-                            >= 0.9 * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0))
+                            >= ff_internal.threshold('EXPLAINED')
+                               * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0))
                        FROM ff_internal.relation r
                        JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
                       WHERE r.relid = relation AND r.closed_at IS NULL
@@ -303,8 +305,8 @@ AS $$
                        ELSE x.still IS NOT TRUE END) c
 $$;
 
--- The triggers of update_triggers(), and the indexed columns, without the primary key, that they may change where no
--- statement since a time does: those that not every statement sets; NULL: one or the other is missing.
+-- Names the BEFORE UPDATE triggers, and the indexed columns (no primary key) that not every statement since a time
+-- sets, so a trigger may. NULL: no trigger, or no such column.
 CREATE FUNCTION ff_internal.trigger_words(relation oid, since timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -337,14 +339,15 @@ RETURN (SELECT ff_internal.five_names(array_agg(i.indexrelid ORDER BY i.indispri
          WHERE NOT b.summarizing AND b.still IS NOT TRUE);
 
 -- Whether an index change affected which updates can be HOT: a statement sets a column that was indexed only before or
--- only after it. True if unknown: statements explain less than 90 % of the updates, or lack columns.
+-- only after it. True if unknown: statements explain too few of the updates, or lack columns.
 CREATE FUNCTION ff_internal.reblocks(c ff_internal.change) RETURNS boolean
 LANGUAGE sql STABLE
 AS $$
     SELECT c.indexed_columns IS NULL
         OR coalesce(bool_or(s.columns IS NULL OR s.columns && i.columns)
-                    OR sum(s.rows) < 0.9 * (SELECT sum(i.updated) FROM ff_internal.counter_interval i
-                                             WHERE i.rel_id = c.rel_id AND i.ended_at > min(s.began_at)), true)
+                    OR sum(s.rows) < ff_internal.threshold('EXPLAINED')
+                       * (SELECT sum(i.updated) FROM ff_internal.counter_interval i
+                           WHERE i.rel_id = c.rel_id AND i.ended_at > min(s.began_at)), true)
       FROM ff_internal.relation r
      CROSS JOIN LATERAL (SELECT * FROM ff_internal.updates_seen(r.relid, now() - ff_internal.lookback()) u
                           WHERE u.rows > 0) s

@@ -46,9 +46,9 @@ BEGIN
 END
 $$;
 
--- Splits updates by why they were not HOT, see ff_fit_split(). newpage is NULL before PostgreSQL 16: then old versions
--- in the pages decide, and by_statements, the share that set an indexed column. Returns shares of all updates, 0 to 1,
--- NULL if unknown:
+-- Splits updates by why they were not HOT, see ff_fit_split(). Before PostgreSQL 16 newpage is NULL: then
+-- old versions in the pages (seen_*) decide, and by_statements, the share of updates whose statement sets an indexed
+-- column. Returns shares of all updates, 0 to 1, NULL if unknown:
 -- newpage: went to another page;
 -- eligible: HOT share of those that stayed, or what the statements say;
 -- recoverable: newpage x eligible, which room could make HOT;
@@ -62,19 +62,14 @@ CREATE FUNCTION ff_internal.split_updates(
 AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
 
--- A threshold of the decision by its name, see src/model/thresholds.h. Error 42704: there is none.
-CREATE FUNCTION ff_internal.threshold(name text) RETURNS float8
-AS 'MODULE_PATHNAME', 'ff_threshold'
-LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
-
 -- Share (0 to 1) of the rows updated since began_at whose statement sets an indexed column. If the statements explain
--- less than 90 % of the updates, or the columns of one are unknown: 0 if only the primary key is indexed and
+-- too few of the updates, or the columns of one are unknown: 0 if only the primary key is indexed and
 -- mostly_hot (most updates are HOT and no page shows otherwise), else NULL.
 CREATE FUNCTION ff_internal.indexed_share(relation regclass, began_at timestamptz, updated bigint, mostly_hot boolean)
 RETURNS float8
 LANGUAGE sql STABLE
 AS $$
-    SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= 0.9 * updated
+    SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= ff_internal.threshold('EXPLAINED') * updated
                 THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && (SELECT ff_internal.indexed_columns($1))),
                               0) / sum(s.rows)::float8
                 -- keys hardly ever change, and neither pages nor counters show that they did
@@ -87,6 +82,11 @@ AS $$
       FROM ff_internal.updates_seen($1, began_at) s
      WHERE s.rows > 0
 $$;
+
+-- Whether most dead versions of a sample wait for a snapshot to end, and are more than so many times its live rows.
+CREATE FUNCTION ff_internal.most_wait(s ff_internal.page_sample, times float8) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN s.recently_dead_rows > greatest(times * s.live_rows, 0.8 * s.dead_rows);
 
 -- Says what a recorded holder of the visibility horizon cost a table (rel_id) since a time; NULL: nothing. Either its
 -- HOT share fell from 90 % or more by more than 10 points meanwhile, or most versions in its pages wait for a snapshot.
@@ -101,8 +101,7 @@ AS $$
            THEN (SELECT format('%s old row versions wait for a snapshot to end (live rows: %s)',
                                round(s.recently_dead_rows::numeric), round(s.live_rows::numeric))
                    FROM ff_internal.page_sample s
-                  WHERE s.rel_id = id AND s.sampled_at = sampled AND s.recently_dead_rows > 0.3 * s.live_rows
-                    AND s.recently_dead_rows > 0.8 * s.dead_rows LIMIT 1) END
+                  WHERE s.rel_id = id AND s.sampled_at = sampled AND ff_internal.most_wait(s, 0.3) LIMIT 1) END
       FROM (SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0)::float8 AS held,
                    sum(i.hot_updated) FILTER (WHERE o.held) AS held_hot,
                    coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0)::float8 AS free,

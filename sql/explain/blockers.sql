@@ -54,7 +54,7 @@ AS $$
 $$;
 
 -- The indexes that keep a table's updates from being HOT, and those that nothing needs or scans but each other update
--- writes to; of the latter only_watched: those watched for long enough to drop them.
+-- writes to. only_watched: of the latter only those watched for long enough to drop them, 7 days.
 CREATE FUNCTION ff_internal.blockers(e ff_internal.table_evidence, only_watched boolean)
 RETURNS SETOF ff_internal.blocker
 LANGUAGE sql STABLE ROWS 10
@@ -137,13 +137,13 @@ AS $$
            WHEN b.summarizing
            THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
            WHEN b.still
-           THEN format('%s is set%s: while that is so, it keeps no update from being HOT, another index does',
+           THEN format('statements set %s%s: another index keeps these updates from being HOT',
                        n.columns, coalesce((SELECT format(', but %s of %s updates compared in its pages changed it',
                                                coalesce(nullif(round(max(p.changed)), 0)::text, 'none'),
                                                round(max(p.compared)))
                                    FROM ff_internal.changes_compared(b.relid) p
                                   WHERE p.name = ANY (b.columns) HAVING count(*) > 0),
-                                ' to a given value, and all rows had one when they were last analyzed'))
+                                ' to a given value, and at the last ANALYZE all rows had the same one'))
            WHEN b.kept_by IS NULL
            THEN 'updates were not HOT'
                 || CASE WHEN e.newpage_share IS NULL THEN '' ELSE ' although they stayed in their page' END

@@ -152,8 +152,8 @@ BEGIN ATOMIC
 END;
 
 -- Sums by measure and interval over the statements that ran in both ranges and only update the table, at top level; all
--- if relation_id is NULL. x: the amount. m: its rows or calls. n: x at each statement's mean from before the change. q:
--- least variance, see compared().
+-- if relation_id is NULL. x: the amount. m: its rows or calls. n: what x would be if each
+-- statement still cost what it did before the change. q: least variance, see compared().
 CREATE FUNCTION ff_internal.statements_observed(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
 RETURNS TABLE (place integer, measure text, unit text, side text, x float8, m float8,
                n float8, q float8)

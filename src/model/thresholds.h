@@ -10,6 +10,7 @@ THRESHOLD(FEW, 0.01)			/* updates per insert, share of rows; less is none */
 THRESHOLD(NEARLY_ALL, 0.98)		/* HOT share from which the others do not matter */
 THRESHOLD(LACKING, 0.02)		/* recoverable share from which updates lack room */
 THRESHOLD(BLOCKED, 0.05)		/* blocked share from which an index is the cause */
+THRESHOLD(EXPLAINED, 0.9)		/* part of the updates that statements must have made to be believed */
 THRESHOLD(UNEXPLAINED, 0.1)		/* share kept from HOT that no statement explains: say so */
 THRESHOLD(MOSTLY_BLOCKED, 4)	/* times the recoverable share: an index is the cause */
 THRESHOLD(LITTLE_LACKING, 0.1)	/* unless more than this is recoverable */

@@ -302,7 +302,7 @@ SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told W
 	'{"gone_i f","seen_i t","unread_gone f","unread_seen t"}',
 	'two indexes, one set to what it was: versions of rows in pages tell which one is in the way, without ANALYZE');
 SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'unread_gone'),
-	'^gone is set, but none of [0-9]+ updates compared in its pages changed it: .*[|]nothing to do here while',
+	'^statements set gone, but none of [0-9]+ updates compared in its pages changed it: .*[|]nothing to do here while',
 	'and the reason says so');
 SELECT is((SELECT format('%s %s', name, changed > 0.3 * compared) FROM ff_internal.changes_compared('touched'::regclass)
 	WHERE name = 'updated_at'), 'updated_at t', 'what a trigger changes is seen, too');
@@ -323,7 +323,7 @@ SELECT is((SELECT scans_since FROM ff.ff_blockers('unused')),
 SELECT is((SELECT array_agg(format('%s %s', idx, rate) ORDER BY idx) FROM told WHERE rel = 'seen_gone'),
 	ARRAY['gone_i f', 'seen_i t'], 'two indexes, one column always NULL: only the other index is in the way');
 SELECT matches((SELECT reason || '|' || suggestion FROM told WHERE idx = 'gone_i'),
-	'^gone is set to a given value, and all rows had one when they were last analyzed.*[|]nothing to do here while',
+	'^statements set gone to a given value, and at the last ANALYZE all rows had the same one: .*[|]nothing to do here while',
 	'the harmless index is said to be harmless');
 SELECT is((SELECT string_agg(format('%s %s', idx, reason ~ 'whether gone really changes is not known'), ', '
 	ORDER BY idx) FROM told WHERE rel = 'unread'),
