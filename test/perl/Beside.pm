@@ -55,7 +55,7 @@ sub time_passes
 		 GROUP BY a.attrelid \\gexec});
 }
 
-# watched_a_day(NODE, DATABASE): as if the intervals of each table filled a day, each as long.
+# watched_a_day(NODE, DATABASE): as if the first intervals had begun a day earlier, and the others were spread over it.
 sub watched_a_day
 {
 	my ($node, $database) = @_;
@@ -64,8 +64,9 @@ sub watched_a_day
 		 WHERE began_at <= (SELECT min(began_at) FROM ff_internal.counter_interval);
 		UPDATE ff_internal.statement_history h SET began_at = began_at - interval '1 day'
 		 WHERE NOT EXISTS (SELECT FROM ff_internal.statement_history o WHERE o.ended_at < h.ended_at);
-		UPDATE ff_internal.counter_interval i SET began_at = i.began_at - (n.later + 1) * n.longer,
-			ended_at = i.ended_at - n.later * n.longer
+		UPDATE ff_internal.counter_interval i SET ended_at = i.ended_at - n.later * n.longer,
+			began_at = i.began_at - CASE WHEN n.later * n.longer + n.longer < interval '1 day' THEN n.later * n.longer
+				ELSE interval '1 day' END
 		  FROM (SELECT rel_id, ended_at, count(*) OVER (PARTITION BY rel_id ORDER BY ended_at DESC) - 1 AS later,
 			       interval '1 day' / count(*) OVER (PARTITION BY rel_id) AS longer
 			  FROM ff_internal.counter_interval) n
