@@ -154,7 +154,7 @@ WITH asked AS MATERIALIZED (
 ), shapes AS (
     SELECT r.oid, jsonb_build_object('schema', r.nspname, 'name', r.relname, 'kind', r.relkind,
                'access_method', r.amname, 'unlogged', r.relpersistence = 'u', 'options', r.reloptions,
-               'columns', coalesce(c.columns, '[]'), 'partition', r.relispartition,
+               'columns', coalesce(c.columns, '[]'),
                'parents', (SELECT jsonb_agg(i.inhparent::bigint ORDER BY i.inhseqno) FROM pg_inherits i
                             WHERE i.inhrelid = r.oid)) AS shape
       FROM relation r JOIN sent_shape USING (bucket) LEFT JOIN columns c ON c.attrelid = r.oid
