@@ -80,7 +80,7 @@ SELECT setting_is('effective_cache_size', '524288', '8kB'), setting_is('shared_b
 SELECT says('table', 'job'::regclass,
 	'{"oid": 50001, "relfilenode": 60001, "reltuples": 90000, "relpages": 1000, "live": 100000, "dead": 0, '
 	'"analyzes": 1, "maintained_at": "2026-02-01T00:00:00+00:00", "heap_bytes": 8192000, "index_bytes": '
-	'2000000, "toast_bytes": 0, "width": 85.5, "alone": true}');
+	'2000000, "toast_bytes": 0, "width": 85.5, "alone": true, "options": ["autovacuum_enabled=off"]}');
 SELECT says('table', 'account'::regclass,
 	'{"oid": 50002, "relfilenode": 60002, "reltuples": 40000, "relpages": 500, "live": 40000, "dead": 10000, '
 	'"analyzes": 1, "maintained_at": "2026-02-01T00:00:00+00:00", "heap_bytes": 4915200, "index_bytes": '
@@ -398,7 +398,8 @@ SELECT is((setting, value, before_at, seen_at)::text,
 -- ---------------------------------------------------------------------------
 -- as applied there
 ALTER TABLE job SET (fillfactor = 50);
-SELECT says('table', 'job'::regclass, '{"relfilenode": 60009}');
+SELECT says('table', 'job'::regclass,
+	'{"relfilenode": 60009, "options": ["autovacuum_enabled=off", "fillfactor=50"]}');
 CALL works(22, 22);
 SELECT is((kind, old_fillfactor, new_fillfactor, seen_at)::text,
 	('fillfactor', 100::smallint, 50::smallint, at + interval '22 min')::text, 'a change of the fillfactor')

@@ -196,7 +196,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
 		ff_mirror_import,fleet_refresh,follow,follow_index,follow_options,follow_table,forget_lost,hang_up,
 		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,move_aside,observation,
-		observe,renumber,send,server_said,settings_said,step,store,
+		observe,options_of,renumber,send,server_said,settings_said,step,store,
 		store_activity,store_tables,table_statements,take,turn,type_here,weigh}',
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
@@ -306,7 +306,7 @@ SELECT set_eq($$
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,type_here,columns_of,table_statements,column_statements,
 		index_statements,detach_statement,attach_statements,attempt,is_mirrored,change_table,drop_mirrored_index,
-		check_observation,settings_said,server_said,digests_said,take,observation,ask}'::text[],
+		check_observation,settings_said,server_said,digests_said,options_of,take,observation,ask}'::text[],
 	'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS
