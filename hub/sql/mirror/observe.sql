@@ -25,7 +25,8 @@ AS $$
 $$;
 
 -- Reads the source of this mirror. A collection calls it. If a table was locked in between, the sizes of all are the
--- last ones; if a text of pg_stat_statements does not fit this database's encoding, no texts are read.
+-- last ones; if one was dropped in between, it asks again; if a text of pg_stat_statements does not fit this database's
+-- encoding, no texts are read.
 CREATE FUNCTION ff_hub.observe() RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -49,6 +50,10 @@ BEGIN
             asked := asked || '{"sizes": false}';
         WHEN character_not_in_repertoire OR untranslatable_character THEN
             asked := asked || '{"statements": 0}';
+        WHEN internal_error THEN
+            IF attempt = 3 THEN
+                RAISE;
+            END IF;
         END;
         EXIT WHEN answer IS NOT NULL;
     END LOOP;
