@@ -81,7 +81,7 @@ BEGIN ATOMIC
                    (e.recent).hot_updated AS recent_hot_updated,
                    EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
                    CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
-                        THEN (SELECT ff_internal.most_wait(p, 1) FROM ff_internal.last_sample(e) p) END AS snapshot_awaited,
+                        THEN ff_internal.most_wait(ff_internal.last_sample(e), 1) END AS snapshot_awaited,
                    CASE WHEN e.toast_bytes > e.heap_bytes + e.index_bytes THEN ff_internal.toasted(e.relation) END
                        AS toasted,
                    -- if it was updated before it was altered

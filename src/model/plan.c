@@ -374,11 +374,11 @@ plan_course(const Evidence *e, FitPlan *p)
 	double		least = bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000);
 	double		length = fmax(p->insert_mean, p->update_mean);
 	double		net = (p->window.inserted - p->window.deleted) / p->window.updated;
+	double		most = MOST_EVENTS / bound(laps * events, 0.01, 1e9);
 	double		ticks;
 	double		cut;
 
-	p->rows = MOST_EVENTS / bound(laps * events, 0.01, 1e9);
-	p->rows = bound(p->rows, least, MOST_PAGES * p->page_rows);
+	p->rows = bound(most, least, MOST_PAGES * p->page_rows);
 	p->rows = bound(p->rows, 1, bound(MOST_PAGES * TW_BLCKSZ / length, 50, TW_ROWS / 2));
 	/* the replay must have room for the largest transaction that is not scaled */
 	for (int i = 0; i < p->nslots; i++)
@@ -386,8 +386,9 @@ plan_course(const Evidence *e, FitPlan *p)
 			p->slot[i].rows < FIT_SHARE * p->mean_live)
 			largest = p->slot[i].rows;
 	p->rows = bound(p->rows, bound(2 * largest, 1, TW_ROWS / 4), TW_ROWS / 2);
-	/* of a small table more rows than it has: chance counts for less */
-	p->rows = bound(p->rows, 1, p->live < FEWEST_PAGES * p->page_rows ? p->live : fmax(p->live, least));
+	/* of a small table more rows than it has, if no laps are lost: chance counts for less */
+	p->rows = bound(p->rows, 1,
+					p->live < FEWEST_PAGES * p->page_rows ? p->live : fmax(p->live, fmin(least, most)));
 	p->scale = p->rows / p->live;
 	if (p->insert_distance >= LATELY * p->live)
 		p->insert_distance *= p->scale;
