@@ -360,6 +360,31 @@ plan_segments(const Evidence *e, FitPlan *p)
 }
 
 /*
+ * What happened once in the replay, counted from its end: statements that ran once, and a snapshot
+ * that was held; and the rows that it begins with, if inserts outnumber deletes.
+ */
+static void
+plan_events(const Evidence *e, FitPlan *p)
+{
+	double		net = (p->window.inserted - p->window.deleted) / p->window.updated;
+	double		ticks = p->before;
+
+	for (int i = 0; i < FIT_SEGMENTS; i++)
+		ticks += p->segment[i];
+	for (int i = 0; i < p->nslots; i++)
+		if (p->slot[i].once > 0)
+		{
+			p->slot[i].once = ticks - e->event_after * p->scale;
+			/* it came before the replay */
+			if (!(p->slot[i].once > 0))
+				p->slot[i].rate = 0;
+		}
+	p->held_from = bound(ticks - e->held_from * p->scale, 0, ticks);
+	p->held_until = bound(ticks - e->held_until * p->scale, 0, ticks);
+	p->start_rows = net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
+}
+
+/*
  * Sets how much of the table is replayed, and for how long.  Each row is updated as often as
  * in the table, but at most MOST_LAPS times: by then a table has settled.
  */
@@ -373,9 +398,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	double		largest = 0;
 	double		least = bound(LEAST_PAGES * p->page_rows, LEAST_ROWS, 2000);
 	double		length = fmax(p->insert_mean, p->update_mean);
-	double		net = (p->window.inserted - p->window.deleted) / p->window.updated;
 	double		most = MOST_EVENTS / bound(laps * events, 0.01, 1e9);
-	double		ticks;
 	double		cut;
 
 	p->rows = bound(most, least, MOST_PAGES * p->page_rows);
@@ -414,20 +437,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	p->set_updates = e->before_updated;
 	p->set_hot = e->before_updated > 0 ? bound(e->before_hot / e->before_updated, 0, 1) : NAN;
 	p->set_segment = bound(e->before_updated * p->scale, 0, p->before_set);
-	ticks = p->before;
-	for (int i = 0; i < FIT_SEGMENTS; i++)
-		ticks += p->segment[i];
-	for (int i = 0; i < p->nslots; i++)
-		if (p->slot[i].once > 0)
-		{
-			p->slot[i].once = ticks - e->event_after * p->scale;
-			/* it came before the replay */
-			if (!(p->slot[i].once > 0))
-				p->slot[i].rate = 0;
-		}
-	p->held_from = bound(ticks - e->held_from * p->scale, 0, ticks);
-	p->held_until = bound(ticks - e->held_until * p->scale, 0, ticks);
-	p->start_rows = net > 0 ? bound(p->rows - net * ticks, 0, p->rows) : p->rows;
+	plan_events(e, p);
 }
 
 /*
