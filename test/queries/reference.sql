@@ -61,7 +61,12 @@ SELECT format(E'- **%s**: %s', c.oid::regclass, obj_description(c.oid, 'pg_class
   FROM pg_class c WHERE c.relnamespace IN ('ff_internal'::regnamespace, 'ff_hub'::regnamespace) AND c.relkind = 'r'
  ORDER BY c.relname COLLATE "C";
 
-SELECT E'\n## Settings\n\n| setting | default | meaning |\n| --- | --- | --- |';
+SELECT E'\n## Settings\n\n'
+       'A session knows them from its first call of one of the functions on (or after `LOAD '
+       '''fillfactor_advisor''`). Before that, `SHOW` calls a setting unrecognized, and `SET` and `ALTER ... '
+       'SET` take any value, which is checked at that call: a bad one is a warning then, and the default is '
+       'used.'
+       '\n\n| setting | default | meaning |\n| --- | --- | --- |';
 -- the library is loaded by the first call
 SELECT ''::text WHERE ff_internal.setting('ram') IS NULL;
 SELECT format('| `%s` | %s | %s |', s.name, current_setting(s.name), pg_temp.cell(s.short_desc))
