@@ -207,12 +207,15 @@ BEGIN
       FROM ff_internal.observed o
      CROSS JOIN LATERAL jsonb_to_record(o.said) x(
            heap_bytes bigint, live float8, dead float8, width float8, relpages float8, reltuples float8,
-           maintained_at timestamptz)
+           maintained_at timestamptz, counted ff_internal.counters)
      CROSS JOIN LATERAL (SELECT coalesce(ceil(x.heap_bytes / 8192.0), x.relpages)) n(blocks)
-     -- after a reset, live rows are counted from zero until vacuum or analyze counts all
+     -- After a reset, live rows are counted from zero until vacuum or analyze counts all. Rows of a session that loads
+     -- and then analyzes are counted twice until the next analyze.
      CROSS JOIN LATERAL (SELECT n.blocks, CASE WHEN x.maintained_at IS NULL AND x.reltuples > 0
                                                THEN x.reltuples * n.blocks / nullif(x.relpages, 0)
-                                               ELSE x.live END) p(blocks, live)
+                                               ELSE least(x.live, greatest(x.reltuples, (x.counted).inserted
+                                                                                        - (x.counted).deleted))
+                                                    END) p(blocks, live)
      -- live rows up to the highest fillfactor known, with dead ones in all of the page, which has a header of 24 bytes;
      -- a row has a line pointer of 4 bytes
      CROSS JOIN LATERAL (

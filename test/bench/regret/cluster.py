@@ -1,7 +1,7 @@
 """A throwaway cluster for measurements, in control groups of its own if available.
 
 PG_CONFIG, WORK (folder for everything, default /tmp/ff-regret) and PGPORT are read
-from the environment once, at import.  One cluster at a time.
+from the environment once, at import.  One cluster of a name at a time.
 """
 import json
 import os
@@ -34,17 +34,18 @@ shared_preload_libraries = '{preload}'
 class Cluster:
     """A throwaway cluster, a copy of an empty one.
     ram: MB it may use from limit() on.  settings: more lines of postgresql.conf.
-    begin: the name under which a cluster to start from was kept."""
+    begin: the name under which a cluster to start from was kept.  One that runs beside another has a name and
+    a port of its own, and is not in its control groups."""
 
-    def __init__(self, ram=None, preload='', settings='', begin='template'):
-        self.dir = os.path.join(WORK, 'cluster')
+    def __init__(self, ram=None, preload='', settings='', begin='template', name='cluster', port=PORT):
+        self.dir, self.port = os.path.join(WORK, name), port
         begin = os.path.join(WORK, begin)
         if not os.path.exists(begin):
             run(AS_POSTGRES + [BIN + '/initdb', '-A', 'trust', '-D', begin])
         shutil.rmtree(self.dir, ignore_errors=True)
         subprocess.run(['cp', '-a', begin, self.dir], check=True)
         with open(self.dir + '/postgresql.conf', 'a') as f:
-            f.write(CONF.format(port=PORT, work=WORK, preload=preload, settings=settings,
+            f.write(CONF.format(port=port, work=WORK, preload=preload, settings=settings,
                                 shared='32MB' if ram else '256MB'))
         self.groups = []
         for controller in ('cpuacct', 'memory') if ram else ('cpuacct',):
@@ -59,7 +60,7 @@ class Cluster:
         env = {k: v for k, v in os.environ.items() if not k.startswith('PG')}
         join = ''.join(f"echo $$ > {g}/cgroup.procs;" for g in self.groups)
         run(['sh', '-c', join + 'exec "$@"', 'sh'] + AS_POSTGRES +
-            [BIN + '/pg_ctl', '-D', self.dir, '-l', WORK + '/log', '-w', 'start'], env=env)
+            [BIN + '/pg_ctl', '-D', self.dir, '-l', f'{WORK}/{name}.log', '-w', 'start'], env=env)
 
     def limit(self):
         """Memory is limited once the table is loaded."""
@@ -69,7 +70,7 @@ class Cluster:
                 f.write(str(self.ram << 20))
 
     def sql(self, text, db='postgres'):
-        return run([BIN + '/psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-h', WORK, '-p', PORT,
+        return run([BIN + '/psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-h', WORK, '-p', self.port,
                     '-U', 'postgres', db], input=text).strip()
 
     def cpu(self):

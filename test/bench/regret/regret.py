@@ -3,8 +3,9 @@
 
 usage: regret.py truth   NAME ...     the first half of a run, then keep the table or rewrite it at each step
        regret.py observe NAME ...     the first half with the extension collecting; store its evidence and advice
+       regret.py mirror  NAME ...     as observe, through a mirror on another cluster, whose role has pg_monitor alone
        regret.py advised NAME ...     after both: also run what was advised
-       regret.py report  [NAME ...]   the table of results
+       regret.py report  [NAME ...]   the table of results; report_mirror: those of mirrors
        regret.py slopes  [NAME ...]   dependence of CPU times on the HOT share and the size: SLOPES and NOISE
        regret.py short                all three, small: a test
        regret.py pack    FILE FOLDER ...   store the results in these folders in FILE, beside those in it
@@ -17,7 +18,7 @@ NAME: a seed or a range of seeds (1001-1012), which draw workloads (mixture.py);
 by name; a set of them: named or handmade.  A mixture is observed at the fillfactor it has,
 a workload of workloads.py at 100 and at 70.
 
-Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME-FILLFACTOR.truth.json and .observe.json;
+Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME-FILLFACTOR.truth.json, .observe.json, .mirror.json;
 existing results are not run again.  Delete a file to run it again.  REPEATS (default 1) truth runs.
 With MODEL_CLI, a compiled test/model/model_cli.c, the report uses its advice from the stored evidence.
 
@@ -83,9 +84,9 @@ BEGIN
 END $$"""
 
 
-def quarter(c, w, number, seed, collect=None, amid=True):
-    """One quarter of a run, in phases, each followed by vacuum if it is due; collections run in the middle of each
-    phase, estimated from earlier phases, or at its end.  Returns CPU and wall time and WAL of a transaction, HOT
+def quarter(c, w, number, seed, observer=None, amid=True):
+    """One quarter of a run, in phases, each followed by vacuum if it is due; collections of the observer run in the
+    middle of each phase, estimated from earlier phases, or at its end.  Returns CPU and wall time and WAL of a transaction, HOT
     share, updates, inserts."""
     stat = ("SELECT pg_current_wal_insert_lsn() - '0/0', n_tup_upd, n_tup_hot_upd, n_tup_ins, wal_fpi"
             " FROM pg_stat_user_tables, pg_stat_wal WHERE relname = 't'")
@@ -103,7 +104,7 @@ def quarter(c, w, number, seed, collect=None, amid=True):
         held = held or (Snapshot() if w.holds(p) else None)
         gone = p % mixture.PHASES
         wait = (time.monotonic() - wall) / gone / 2 if gone else FIRST_WAIT
-        done = collect and amid and beside.submit(lambda: (time.sleep(wait), collect()))
+        done = observer and amid and beside.submit(lambda: (time.sleep(wait), observer.sql('CALL ff_collect()')))
         run([BIN + '/pgbench', '-n', '-M', 'prepared', '-c', str(w.sessions), '-j', '1', '-t', str(tx),
              '--max-tries=100', f'--random-seed={seed + p}',
              *(x for k, v in variables.items() for x in ('-D', f'{k}={v}')), '-f', path,
@@ -114,14 +115,14 @@ def quarter(c, w, number, seed, collect=None, amid=True):
             time.sleep(0.01)
         if done:
             done.result()
-        elif collect:
-            collect()
+        elif observer:
+            observer.sql('CALL ff_collect()')
         if held and not w.holds(p, on=True):
             held.end()
             held = None
         vacuum(c)
-        if collect and w.pause(p):
-            c.sql(PAUSE.format(w.pause(p)))
+        if observer and w.pause(p):
+            observer.sql(PAUSE.format(w.pause(p)))
     cpu, wall, after = c.cpu() - cpu, time.monotonic() - wall, c.sql(stat).split('|')
     updates, hot, inserts, images = (int(after[i]) - int(before[i]) for i in (1, 2, 3, 4))
     return dict(cpu_us=1e6 * cpu / transactions, wall_us=1e6 * wall / transactions,
@@ -196,7 +197,19 @@ TOUCHED = """SELECT json_build_object('rows', count(*), 'pages', count(DISTINCT 
     FROM t WHERE xmin::text::bigint > {}"""
 
 
-def observe(name, amid=True):
+def through_mirror(c):
+    """A cluster with a mirror of c, which reads it with the rights of pg_monitor alone."""
+    c.sql('CREATE ROLE monitor LOGIN IN ROLE pg_monitor')
+    m = Cluster(name='mirror', port=str(int(c.port) + 1))
+    m.sql(f"""CREATE EXTENSION fillfactor_advisor_hub CASCADE;
+        CREATE SERVER source FOREIGN DATA WRAPPER dblink_fdw
+            OPTIONS (host '{WORK}', port '{c.port}', dbname 'postgres', connect_timeout '10');
+        CREATE USER MAPPING FOR CURRENT_USER SERVER source OPTIONS (user 'monitor');
+        SELECT ff_mirror('source')""")
+    return m
+
+
+def observe(name, amid=True, mirrored=False):
     """Runs the first half of a workload with a collection in the middle of each phase, as a scheduler would, or at
     its end, where evidence does not depend on the machine's speed; stores evidence and advice as after an idle day, or
     after the days that a workload takes."""
@@ -204,24 +217,27 @@ def observe(name, amid=True):
     with open(os.path.join(HERE, 'evidence.sql')) as f:
         idle, evidence = f.read().split('-- The evidence.\n')
     for fillfactor in w.asked:
-        if kept(f'{name}-{fillfactor}.observe.json'):
+        path = f"{name}-{fillfactor}.{'mirror' if mirrored else 'observe'}.json"
+        if kept(path):
             continue
-        c = Cluster(w.ram, 'pg_stat_statements', SETTINGS + w.settings)
+        observer = c = Cluster(w.ram, 'pg_stat_statements', SETTINGS + w.settings)
         try:
-            c.sql('CREATE EXTENSION pg_stat_statements; CREATE EXTENSION fillfactor_advisor;')
+            c.sql('CREATE EXTENSION pg_stat_statements' + ('' if mirrored else '; CREATE EXTENSION fillfactor_advisor'))
             load(c, w, fillfactor)
             loaded = c.sql('SELECT txid_current()')
-            c.sql('CALL ff_collect()')
-            quarters = [quarter(c, w, n, 5001, lambda: c.sql('CALL ff_collect()'), amid) for n in range(BEFORE)]
-            c.sql('CALL ff_collect()')
+            observer = through_mirror(c) if mirrored else c
+            observer.sql('CALL ff_collect()')
+            quarters = [quarter(c, w, n, 5001, observer, amid) for n in range(BEFORE)]
+            observer.sql('CALL ff_collect()')
             if not w.rests:
-                c.sql(idle)
-            seen = json.loads(c.sql(evidence))
+                observer.sql(idle)
+            seen = json.loads(observer.sql(evidence))
             touched = json.loads(c.sql(TOUCHED.format(loaded)))
         finally:
             c.stop()
-        keep(f'{name}-{fillfactor}.observe.json',
-             dict(name=name, fillfactor=fillfactor, mixture=w.mixture, quarters=quarters, touched=touched, **seen))
+            if observer is not c:
+                observer.stop()
+        keep(path, dict(name=name, fillfactor=fillfactor, mixture=w.mixture, quarters=quarters, touched=touched, **seen))
         a = seen['advice']
         print(f"{name} at {fillfactor}: {a['action']} {a['recommended_fillfactor']}, {a['cause']},"
               f" confidence {a['confidence']}", flush=True)
@@ -273,12 +289,12 @@ def main():
     names = expand(sys.argv[2:])
     if what == 'truth':
         failed = all_of(names, truth)
-    elif what == 'observe':
-        failed = all_of(names, observe)
+    elif what in ('observe', 'mirror'):
+        failed = all_of(names, observe, mirrored=what == 'mirror')
     elif what == 'advised':
         failed = all_of(names, advised)
-    elif what == 'report':
-        report([judged(*p) for p in kept_pairs(names)])
+    elif what in ('report', 'report_mirror'):
+        report([judged(*p) for p in kept_pairs(names, 'mirror' if what == 'report_mirror' else 'observe')])
     elif what == 'slopes':
         slopes(names)
     elif what == 'short':

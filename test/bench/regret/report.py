@@ -264,9 +264,9 @@ def judged(o, t):
                 errors=errors, inside=inside, confidence=o['advice']['confidence'], regrets=regrets)
 
 
-def kept_pairs(names):
-    """Observations and their truth runs in DATA."""
-    for path in sorted(glob.glob(os.path.join(DATA, '*.observe.json'))):
+def kept_pairs(names, kind='observe'):
+    """Observations of a kind and their truth runs in DATA."""
+    for path in sorted(glob.glob(os.path.join(DATA, f'*.{kind}.json'))):
         o = kept(os.path.basename(path))
         t = kept(f"{o['name']}-{o['fillfactor']}.truth.json")
         if t and any(r['way'] == 'rewrite' for r in t['runs']) and (not names or o['name'] in names):

@@ -1,7 +1,7 @@
 """Stored observations: the evidence, the true mixture and all runs of many workloads, in one compressed file.
 
 A file is JSON compressed by xz: a list of observations, each what regret.py observe stores, without the curve, and its
-truth runs ("truth").  "input" is the model's input by name; evidence, intervals, samples, statements and so on are the rows
+truth runs ("truth").  "input" is the model's input by name, "mirror" that of a mirror; evidence, intervals, samples, statements and so on are the rows
 of the extension's tables from which it can be made again.
 """
 import glob
@@ -86,6 +86,9 @@ def pack(path, *folders):
             o.pop('curve', None)
             o['advice'] = {k: o['advice'][k] for k in KEPT}
             all_of[key(o)] = dict(o, truth=rounded(dict(before=before, runs=runs)))
+            if os.path.exists(name.replace('.observe.', '.mirror.')):
+                with open(name.replace('.observe.', '.mirror.')) as f:
+                    all_of[key(o)]['mirror'] = json.load(f)['input']
     save(path, [all_of[k] for k in sorted(all_of)])
     print(f'{len(all_of)} observations, {os.path.getsize(path)} bytes')
 
@@ -141,7 +144,7 @@ def guessed_width(o):
 
 
 def mirrored(o, width=observed_width):
-    """An observation as a mirror makes it: of what pages show, only rows, blocks and the mean length of a row."""
+    """An observation as a mirror would make it: of what pages show, only rows, blocks and the mean length of a row."""
     i = {k: v for k, v in o['input'].items() if not k.startswith(PAGES)}
     length = width(o)
     if length and i.get('live_rows'):
@@ -154,7 +157,7 @@ def replay_mirror(path=FILE, *names):
 
 
 def replay_monitor(path=FILE, *names):
-    replay(path, *names, seen=lambda o: mirrored(o, guessed_width))
+    replay(path, *names, seen=lambda o: dict(o, input=o['mirror']) if 'mirror' in o else mirrored(o, guessed_width))
 
 
 def replay(path=FILE, *names, seen=lambda o: o):
