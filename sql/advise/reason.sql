@@ -429,7 +429,7 @@ DECLARE
     c     CONSTANT ff_internal.choice := f.choice;
     cause record := ff_internal.words_without_data(e, d);
     best  record;
-    said  CONSTANT text := ff_internal.words_of_action(e, f, d);
+    said  text;
     rehearsed text;
 BEGIN
     IF cause.reason IS NULL THEN
@@ -443,6 +443,7 @@ BEGIN
             THEN 'no step is clearly better'
             WHEN d.cause = 'read_mostly' THEN 'mostly read'
             WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE cause.phrase END;
+        said := ff_internal.words_of_action(e, f, d);
         best := ff_internal.best(e, f, d);
         IF c.current_step IS NOT NULL THEN
             SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those '

@@ -62,7 +62,7 @@ decision_row(FunctionCallInfo fcinfo, const DnDecision *d)
 	for (int i = 0; i < lengthof(result_field); i++)
 	{
 		const char *from = (const char *) d + result_field[i].offset;
-		int			k = ff_column(row, result_field[i].name);
+		int			k = ff_column(row, result_field[i].name, i);
 
 		switch (result_field[i].kind)
 		{

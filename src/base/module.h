@@ -21,7 +21,7 @@
 /* server.c */
 extern void ff_require(const char *role);
 extern void ff_show_shards(void);
-extern int	ff_column(TupleDesc desc, const char *name);
+extern int	ff_column(TupleDesc desc, const char *name, int guess);
 extern TupleDesc ff_read_row(FunctionCallInfo fcinfo, int arg, Datum **values, bool **nulls);
 extern void ff_read_numbers(FunctionCallInfo fcinfo, int arg, const NumberField *field, int nfields,
 							void *to, int *count);

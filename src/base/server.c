@@ -18,7 +18,6 @@
 #include "catalog/pg_tablespace_d.h"
 #include "catalog/pg_type_d.h"
 #include "commands/tablespace.h"
-#include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
@@ -50,16 +49,15 @@ ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
 }
 
-/* The place of a column.  Error 42703: there is none of this name. */
+/* The place of a column, looked for from a guess on.  Error 42703: there is none of this name. */
 int
-ff_column(TupleDesc desc, const char *name)
+ff_column(TupleDesc desc, const char *name, int guess)
 {
-	int			number = SPI_fnumber(desc, name);
-
-	if (number <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("a row has no column \"%s\"", name)));
-	return number - 1;
+	for (int i = guess; i < guess + desc->natts; i++)
+		if (namestrcmp(&TupleDescAttr(desc, i % desc->natts)->attname, name) == 0)
+			return i % desc->natts;
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("a row has no column \"%s\"", name)));
 }
 
 /*
@@ -129,15 +127,19 @@ ff_read_numbers(FunctionCallInfo fcinfo, int arg, const NumberField *field, int 
 	Datum	   *values;
 	bool	   *nulls;
 	TupleDesc	desc = ff_read_row(fcinfo, arg, &values, &nulls);
+	int			k = -1;
 
 	for (const NumberField *f = field; f < field + nfields; f++)
 	{
-		int			k = ff_column(desc, f->name);
-		Oid			type = TupleDescAttr(desc, k)->atttypid;
-		Datum	   *element = &values[k];
-		bool	   *null = &nulls[k];
+		Oid			type;
+		Datum	   *element;
+		bool	   *null;
 		int			n = 1;
 
+		k = ff_column(desc, f->name, k + 1);
+		type = TupleDescAttr(desc, k)->atttypid;
+		element = &values[k];
+		null = &nulls[k];
 		if (f->n > 0 && type != FLOAT8ARRAYOID)
 			wrong_type(type, f->name);
 		if (f->n > 0 && !nulls[k])
