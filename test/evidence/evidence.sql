@@ -1,7 +1,7 @@
 -- The window of the history: its intervals add up to the same before and after
 -- pruning; and which intervals count as recent.
 BEGIN;
-SELECT plan(24);
+SELECT plan(26);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -155,6 +155,23 @@ SELECT lives_ok($$ SELECT ff_internal.held_back(rel_id, now() - interval '20 day
 	FROM intervals ORDER BY n DESC LIMIT 1 $$, 'what an old snapshot cost is asked');
 SELECT cmp_ok(rows_read() - n, '<=', 400::bigint, 'each holder is read once, not once for each interval')
   FROM read_before;
+-- a share that falls from 90 % or more is put down to the snapshot, one that was low before is not
+INSERT INTO ff_internal.horizon_history (kind, holder, since, last_seen_at, xids)
+SELECT 'transaction', 'process 201', i.began_at, i.ended_at, 100 FROM ff_internal.counter_interval i
+ WHERE i.rel_id = (SELECT rel_id FROM intervals ORDER BY n DESC, rel_id LIMIT 1) ORDER BY i.ended_at DESC LIMIT 1;
+CREATE FUNCTION held_at(hot_otherwise float8) RETURNS text LANGUAGE sql AS $$
+	UPDATE ff_internal.counter_interval i SET updated = 1000,
+			hot_updated = CASE WHEN o.held THEN 100 ELSE 10 * hot_otherwise END
+		FROM (SELECT n.rel_id, n.ended_at, EXISTS (SELECT FROM ff_internal.horizon_history h
+				WHERE tstzrange(h.since, h.last_seen_at, '[]') && tstzrange(n.began_at, n.ended_at, '()')) AS held
+				FROM ff_internal.counter_interval n) o
+		WHERE o.rel_id = i.rel_id AND o.ended_at = i.ended_at
+			AND i.rel_id = (SELECT rel_id FROM intervals ORDER BY n DESC, rel_id LIMIT 1);
+	SELECT ff_internal.held_back(rel_id, now() - interval '20 days', now()) FROM intervals ORDER BY n DESC, rel_id LIMIT 1
+$$;
+SELECT is(held_at(95), '10 % of its updates were HOT while an old snapshot was held, 95 % otherwise',
+	'a HOT share that fell while a snapshot was held is put down to it');
+SELECT is(held_at(80), NULL, 'not one that was low without it');
 SELECT is((SELECT row(v.*)::text FROM ff_internal.autovacuum('{autovacuum_vacuum_max_threshold=5000,
 	autovacuum_vacuum_scale_factor=0.3,autovacuum_vacuum_threshold=70}') v), '(t,0.3,70,5000)',
 	'the most dead rows that autovacuum waits for limits its threshold');
