@@ -12,6 +12,7 @@ usage: regret.py truth   NAME ...     the first half of a run, then keep the tab
        regret.py replay  [FILE [NAME ...]]  run the model of this checkout on the stored evidence: the same table
        regret.py replay_mirror  [FILE [NAME ...]]  the same without what only pages show, as a mirror sees it
        regret.py replay_monitor [FILE [NAME ...]]  the same where pg_stats is denied: the row length is guessed
+       regret.py said    [FILE [NAME ...]]  what the servers said when they were observed: the decision, not the model alone
        regret.py symmetry [FILE [NAME ...]]  what must not change the advice on the stored evidence, and where it does
 
 NAME: a seed or a range of seeds (1001-1012), which draw workloads (mixture.py); a mixture or a workload
@@ -22,7 +23,7 @@ Results are kept in WORK/data (default WORK: /tmp/ff-regret), NAME-FILLFACTOR.tr
 existing results are not run again.  Delete a file to run it again.  REPEATS (default 1) truth runs.
 With MODEL_CLI, a compiled test/model/model_cli.c, the report uses its advice from the stored evidence.
 
-All but pack, the replays and symmetry need PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
+All but pack, the replays, said and symmetry need PG_CONFIG's server with the extension and pg_stat_statements: test/bench/tree makes one.
 """
 import json
 import os
@@ -279,7 +280,7 @@ def expand(arguments):
 
 def main():
     what, failed = sys.argv[1] if len(sys.argv) > 1 else '', 0
-    if what in ('pack', 'replay', 'replay_mirror', 'replay_monitor'):
+    if what in ('pack', 'replay', 'replay_mirror', 'replay_monitor', 'said'):
         import stored
         return getattr(stored, what)(*sys.argv[2:])
     if what == 'symmetry':

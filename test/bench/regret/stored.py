@@ -160,6 +160,12 @@ def replay_monitor(path=FILE, *names):
     replay(path, *names, seen=lambda o: dict(o, input=o['mirror']) if 'mirror' in o else mirrored(o, guessed_width))
 
 
+def said(path=FILE, *names):
+    """What each server said, by the model of its day."""
+    from report import judged, report
+    report([judged(*pair(dict(o, curve=None))) for o in load(path) if not names or o['name'] in names])
+
+
 def replay(path=FILE, *names, seen=lambda o: o):
     from report import judged, replayed, report
     begun = time.monotonic()
