@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(112);
+SELECT plan(113);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -228,6 +228,11 @@ SELECT is(round((ff_internal.observed_sample('job'::regclass,
 UPDATE ff_internal.observed SET said = said || '{"live": 10}' WHERE kind = 'table' AND id = 'job'::regclass;
 SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).inserted_width, 2032::real,
 	'rows are not longer than TOAST lets them be');
+UPDATE ff_internal.observed SET said = said || '{"live": 240000, "reltuples": 120000}'
+		|| jsonb_build_object('counted', said->'counted' || '{"inserted": 130000, "deleted": 10000}')
+	WHERE kind = 'table' AND id = 'job'::regclass;
+SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).live_rows, 120000::float8,
+	'rows that the statistics count twice count once');
 ROLLBACK;
 CREATE TABLE advised AS SELECT * FROM ff_advise();
 SELECT is((action, recommended_fillfactor <= 60, size_bytes, ddl ~ 'ALTER TABLE public.job SET [(]fillfactor')::text,
