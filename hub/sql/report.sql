@@ -139,7 +139,7 @@ AS $$
                        count(*) FILTER (WHERE s.state IN ('ok', 'imported'))) FROM unnest(sources) s),
         (SELECT format(E'%s advised%s.</h1>\n', ff_internal.counted(count(*), 'change'),
                        ': ' || nullif(ff_internal.brings(
-                       sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change), NULL), ''))
+                       sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change)), ''))
            FROM unnest(changes) c),
         format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n',
                ff_internal.minute(now()), ff_internal.html(current_database()::text))), concat(

@@ -101,7 +101,7 @@ BEGIN
                                                         WHEN known THEN 'too little is known of the updates of "%s"'
                                                         ELSE 'too little is known of "%s" yet' END,
                                                    (v.evidence).relname),
-                                   upper(left(w.reason, 1)) || rtrim(substr(w.reason, 2), '.') || '.',
+                                   w.reason,
                                    CASE WHEN known
                                         THEN 'Run CALL ff_collect() before and after some of its updates.' END)
            FROM ff_internal.words(v.evidence, f, v.decision) w;
@@ -262,12 +262,12 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('reader');
     FOR a IN
-        SELECT (v.advice).*, v.phrase, v.wal_saved, v.wal_now, (v.decision).idle, w.bytes, w.per
+        SELECT (v.advice).*, v.phrase, v.wal_saved, v.wal_now, w.bytes, w.per
           FROM ff_internal.advice() v
          CROSS JOIN LATERAL ff_internal.wal_rate(v.wal_saved, ff_internal.updates_per_s(v.evidence),
                                                  (v.evidence).window_s) w
     LOOP
-        IF a.idle AND a.action = 'keep' AND a.gain_pct IS NULL THEN
+        IF a.phrase = 'not written to' AND a.gain_pct IS NULL THEN
             unused := unused + 1;
             CONTINUE;
         END IF;

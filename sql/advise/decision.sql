@@ -26,11 +26,19 @@ LANGUAGE sql STABLE
 RETURN (SELECT ARRAY[max((f.choice).wal_bytes_now * f.updated), max((f.choice).us_now * f.updated)]
           FROM ff_internal.fit f WHERE f.made_at > now() - ff_internal.lookback());
 
--- Bytes of the main fork if its rows filled pages to its fillfactor.
-CREATE FUNCTION ff_internal.heap_needed(e ff_internal.table_evidence) RETURNS float8
+-- Bytes of the main fork if its rows filled pages to a fillfactor; NULL: its own.
+CREATE FUNCTION ff_internal.heap_needed(e ff_internal.table_evidence, fillfactor integer DEFAULT NULL) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(8192 * ceil(e.live_rows / nullif(ff_internal.rows_per_page(
-                    e.fillfactor, greatest(e.inserted_width, e.updated_width)), 0)), 0);
+                    coalesce(heap_needed.fillfactor, e.fillfactor), greatest(e.inserted_width, e.updated_width)), 0)), 0);
+
+-- Bytes that its fillfactor keeps free of rows, if they are worth a change; NULL: they are not.
+CREATE FUNCTION ff_internal.reserve(e ff_internal.table_evidence) RETURNS bigint
+LANGUAGE sql STABLE
+RETURN (SELECT r.bytes::bigint
+          FROM (SELECT least(e.heap_bytes, 8192 * e.blocks, ff_internal.heap_needed(e))
+                       - nullif(ff_internal.heap_needed(e, 100), 0)) r(bytes)
+         WHERE r.bytes >= ff_internal.threshold('WORTH_DISK'));
 
 -- Bytes that an update puts into TOAST, if each does; NULL: it does not. Rows that were inserted have as many chunks as
 -- live ones; the other chunks are of updates, of at most a quarter of a page each.

@@ -32,11 +32,16 @@ AS $$
                       FROM (SELECT began_at FROM ff_internal.collection ORDER BY began_at DESC LIMIT 10) o) c) p
 $$;
 
--- Why the statements seen do not tell which columns updates change.
-CREATE FUNCTION ff_internal.statements_hint() RETURNS text
+-- Why the statements seen do not tell which columns a table's updates change.
+CREATE FUNCTION ff_internal.statements_hint(relation oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
                 'the statements seen explain too few of the updates'
+                || CASE WHEN EXISTS (SELECT FROM pg_class c
+                                       JOIN ff_internal.statement_target t ON t.shared AND t.relation_name = c.relname
+                                      WHERE c.oid = relation
+                                        AND cardinality(ff_internal.tables_named(t.relation_name, t.columns)) > 1)
+                        THEN '; those without a schema may be of any table of this name' ELSE '' END
                 || CASE WHEN ff_internal.server_setting('pg_stat_statements.track') <> 'all'
                         THEN '; those inside functions are seen with pg_stat_statements.track = all' ELSE '' END);
 
@@ -45,7 +50,7 @@ RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY 
 CREATE FUNCTION ff_internal.besides_statements(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN e.kept_share >= ff_internal.threshold('BLOCKED') AND e.indexed_share IS NULL
-            THEN concat_ws('; ', ff_internal.statements_hint(), ff_internal.trigger_words(e.relation, e.began_at))
+            THEN concat_ws('; ', ff_internal.statements_hint(e.relation), ff_internal.trigger_words(e.relation, e.began_at))
             WHEN e.kept_share - e.indexed_share >= ff_internal.threshold('UNEXPLAINED')
             THEN 'statements explain ' || ff_internal.percent(100 * e.indexed_share) || ' of the updates; '
                  || coalesce(ff_internal.trigger_words(e.relation, e.began_at),
@@ -114,16 +119,21 @@ DECLARE
     fits  CONSTANT integer := coalesce((ff_internal.step_at(f.steps, d.current_step)).rows_per_page,
                                        ff_internal.rows_per_page(e.fillfactor, d.row_width));
     few   CONSTANT bigint := ff_internal.setting('min_updates');
+    kept  CONSTANT bigint := CASE WHEN d.idle THEN ff_internal.reserve(e) END;
     ended text;
 BEGIN
     CASE d.seen_cause
         WHEN 'few_updates' THEN
-            phrase := CASE WHEN d.idle THEN 'not written to' WHEN d.action = 'raise' THEN 'its reserve is not used'
+            phrase := CASE WHEN d.idle AND kept IS NULL THEN 'not written to'
+                           WHEN d.idle OR d.action = 'raise' THEN 'its reserve is not used'
                            WHEN d.action = 'wait' THEN ff_internal.counted((e.counted).updated, 'update') || ' so far'
                            ELSE 'hardly updated' END;
             reason := CASE WHEN d.idle
-                THEN format('nothing was written to it for %s: while that is so, it needs nothing',
+                THEN format('nothing was written to it for %s',
                             CASE WHEN e.intervals IS NULL THEN ff_internal.span(e.window_s) ELSE 'a day or longer' END)
+                     || coalesce(', and ' || pg_size_pretty(kept) || ' of its ' || pg_size_pretty(e.heap_bytes)
+                                     || ' are room for updates: set to 100 and rewritten, it gives them back',
+                                 ': while that is so, it needs nothing')
                 ELSE concat(ff_internal.counted((e.counted).updated, 'update'), ' in ', ff_internal.span(e.window_s),
                             ' against ' || ff_internal.counted(nullif((e.counted).inserted, 0), 'inserted row')) || CASE
                     WHEN d.because = 'siblings'
@@ -163,8 +173,8 @@ BEGIN
                         THEN ff_internal.minute(max(h.last_seen_at)) END INTO ended
               FROM ff_internal.horizon_history h;
             phrase := 'an old snapshot ' || CASE WHEN ended IS NULL THEN 'is' ELSE 'was' END || ' held';
-            reason := e.held_back || coalesce(', until ' || ended || ': wait for updates from after that; ',
-                                              ': end it first; more room would only fill up as well; ')
+            reason := e.held_back || coalesce('. It was held until ' || ended || ': wait for updates from after that; ',
+                                              '. End it first, because more room would only fill up as well; ')
                       || 'ff_horizon() names it';
         ELSE
             phrase := CASE d.seen_cause
@@ -270,15 +280,18 @@ BEGIN
             CASE WHEN d.action = 'raise'
                  THEN CASE WHEN less > 0
                            THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) END
-                 WHEN n.needs_rewrite THEN '; only a rewrite changes existing pages, and it would pay for itself'
+                 WHEN n.needs_rewrite THEN '; set alone, it holds for new pages only; a rewrite of all pages pays for itself'
                  ELSE '; updates fall on new pages, so no rewrite is needed' END,
             CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);
     ELSIF d.passed_over THEN
         RETURN '. The model was not asked yet: ff_advise() for this table asks it at once';
     ELSIF d.action = 'wait' AND d.seen_cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
         RETURN format('. %s may be better, but ', n.fillfactor) || ff_internal.awaited(e, d);
-    ELSIF d.because IN ('less_hot', 'no_hot_gain', 'not_worth') THEN
-        RETURN format('. %s would save %s of its cost', n.fillfactor, saved) || CASE WHEN d.because = 'not_worth'
+    ELSIF d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'more_wal') THEN
+        RETURN format('. %s would save %s of its cost', n.fillfactor, saved) || CASE d.because
+            WHEN 'more_wal' THEN format(', but it would write %s more WAL',
+                        ff_internal.percent(100 * (n.wal_bytes_per_update / (f.choice).wal_bytes_now - 1)))
+            WHEN 'not_worth'
             THEN format(', but that is not worth a change; it is less than %s of the cost of the costliest table''s '
                         'updates (fillfactor_advisor.min_worth), and less than %s of disk',
                         ff_internal.percent(ff_internal.setting('min_worth')),
@@ -342,7 +355,7 @@ BEGIN
     any_rewrite := ff_internal.by_any_rewrite(e, f, best, now.cost / best.cost);
     IF NOT d.wants_model OR d.seen_cause = 'few_updates' OR best.hot_pct IS NULL OR best.fillfactor = now.fillfactor
        OR best.fillfactor = d.step
-          AND (d.action <> 'keep' OR d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'toast')) THEN
+          AND (d.action <> 'keep' OR d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'more_wal', 'toast')) THEN
         RETURN;
     END IF;
     why := CASE
@@ -386,7 +399,7 @@ AS $$
              THEN format('. %s of its %s are TOAST, and each update puts ', pg_size_pretty(e.toast_bytes),
                          pg_size_pretty(e.toast_bytes + e.heap_bytes + e.index_bytes))
                   || pg_size_pretty(ff_internal.toasted(e.relation)::bigint)
-                  || ' there: no fillfactor changes that' END)
+                  || ' there: no fillfactor changes that, and savings are without it' END)
       FROM (SELECT ff_internal.heap_needed(e)::bigint, least(e.heap_bytes, 8192 * e.blocks)) z(needed, now)
 $$;
 
@@ -415,6 +428,7 @@ RETURN CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
            to_char(d.of_time, '" x long enough "FM0.09'),
            to_char(nullif(d.of_counters, 1), '" x counters lost "FM0.09'),
            to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
+           to_char(nullif(d.of_rows, 1), '" x rows not seen "FM0.09'),
            to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
            CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
            to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
@@ -439,6 +453,7 @@ BEGIN
             WHEN d.seen_cause = 'few_updates' THEN cause.phrase
             WHEN d.action = 'wait' THEN 'more must be seen first'
             WHEN d.because IN ('not_worth', 'toast') THEN 'saves too little'
+            WHEN d.because = 'more_wal' THEN 'another step writes more WAL'
             WHEN d.action = 'keep' AND d.cause IN ('page_full', 'batch_update', 'row_growth')
             THEN 'no step is clearly better'
             WHEN d.cause = 'read_mostly' THEN 'mostly read'
@@ -458,7 +473,7 @@ BEGIN
              ORDER BY r.measured_at DESC LIMIT 1;
         END IF;
         cause.reason := concat(
-            upper(left(cause.reason, 1)), substr(cause.reason, 2),
+            cause.reason,
             -- what holds for the best step as well is said of that one
             CASE WHEN right(said, length(best.why)) = best.why THEN '' ELSE said END,
             '. The best step, ' || best.fillfactor || ', would save ' || ff_internal.percent(best.saved) || ', but '
@@ -469,16 +484,15 @@ BEGIN
                  THEN format('. Table and indexes are %s times memory; if they fitted, %s would be best',
                              round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
             CASE WHEN d.wants_model AND NOT d.columns_known AND d.action IN ('lower', 'wait')
-                 THEN '. Whether an indexed column changes is not known: ' || ff_internal.statements_hint() END,
+                 THEN '. Whether an indexed column changes is not known: ' || ff_internal.statements_hint(e.relation) END,
             CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
             CASE WHEN e.open_writers > 0 AND NOT d.changes
                  THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,
             rehearsed,
             CASE WHEN d.changes AND d.provisional
-                 THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END,
-            '.');
+                 THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END);
     END IF;
     phrase := cause.phrase;
-    reason := cause.reason;
+    reason := upper(left(cause.reason, 1)) || substr(rtrim(cause.reason, '.'), 2) || '.';
 END
 $$;

@@ -9,19 +9,20 @@ CREATE TYPE ff_internal.decision AS (
         -- (since it was altered), why_not_hot, width; NULL: nothing
     action                 text,     -- lower, raise, keep or wait
     because                text,     -- why the step was not the model's own (siblings), or a change waits:
-        -- just_changed, ran_once, one_burst, watched_too_briefly, may_settle; or is not made: not_worth, toast,
-        -- less_hot, no_hot_gain
+        -- just_changed, ran_once, one_burst, watched_too_briefly, may_settle; or is not made: not_worth,
+        -- more_wal, toast, less_hot, no_hot_gain
     rewrite                text,     -- of a table that keeps its fillfactor, a rewrite at that: pays; or it has more
         -- than twice the pages that its rows need: possible, refills, awaits_snapshot; NULL: none of these
     recommended_fillfactor integer,  -- percent; the present one if nothing is to change
     current_step           integer,  -- fillfactor of the table's present step of the curve; NULL: no model
     step                   integer,  -- fillfactor of the step considered, even if not advised
     gain                   float8,   -- cost now / cost at that step
-    confidence             float8,   -- 0 to 1: the product of the next seven
+    confidence             float8,   -- 0 to 1: the product of the next eight
     of_updates             float8,   -- updates seen (inserts, if there are hardly any) / needed_updates, at most 1
     of_time                float8,   -- time observed: 0.5 at first, 1 after a day with three cycles, by a square root
     of_counters            float8,   -- 0.5 if counters were off for a time
     of_columns             float8,   -- 0.5 if it is unknown whether updates change an indexed column
+    of_rows                float8,   -- 0.5 if it was empty whenever it was sampled, so how much room rows need is unknown
     of_pages               float8,   -- 0.5 in a mirror, which reads no pages, if the model was needed
     of_model               float8,   -- how well the model explains what was seen; 1 if it was not needed
     of_earlier             float8,   -- how earlier predictions turned out: halves the distance to 1 if all came true

@@ -88,8 +88,9 @@ CREATE FUNCTION ff_internal.most_wait(s ff_internal.page_sample, times float8) R
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN s.recently_dead_rows > greatest(times * s.live_rows, 0.8 * s.dead_rows);
 
--- Says what a recorded holder of the visibility horizon cost a table (rel_id) since a time; NULL: nothing. Either its
--- HOT share fell from 90 % or more by more than 10 points meanwhile, or most versions in its pages wait for a snapshot.
+-- Says what a recorded holder of the visibility horizon cost a table (rel_id) since a time; NULL: nothing, or enough
+-- updates came since the last one ended, and lack room as well. Either its HOT share fell from 90 % or more by more than
+-- 10 points meanwhile, or most versions in its pages wait for a snapshot.
 CREATE FUNCTION ff_internal.held_back(id bigint, since timestamptz, sampled timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$
@@ -105,14 +106,18 @@ AS $$
       FROM (SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0)::float8 AS held,
                    sum(i.hot_updated) FILTER (WHERE o.held) AS held_hot,
                    coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0)::float8 AS free,
-                   sum(i.hot_updated) FILTER (WHERE NOT o.held) AS free_hot
+                   sum(i.hot_updated) FILTER (WHERE NOT o.held) AS free_hot,
+                   sum(i.updated) FILTER (WHERE i.began_at >= h.ended_at)::float8 AS after,
+                   sum(i.hot_updated) FILTER (WHERE i.began_at >= h.ended_at) AS after_hot
               FROM ff_internal.counter_interval i
              -- one search in the sorted ranges for each interval, however many holders there were
-             CROSS JOIN (SELECT range_agg(tstzrange(h.since, h.last_seen_at, '[]')) AS ranges
+             CROSS JOIN (SELECT range_agg(tstzrange(h.since, h.last_seen_at, '[]')) AS ranges,
+                                max(h.last_seen_at) AS ended_at
                            FROM ff_internal.horizon_history h WHERE h.last_seen_at > held_back.since) h
              CROSS JOIN LATERAL (SELECT h.ranges && tstzrange(i.began_at, i.ended_at, '()') AS held) o
              WHERE i.rel_id = id AND i.began_at >= held_back.since) c
      WHERE c.held > 0
+       AND (c.after >= ff_internal.setting('min_updates') AND c.after_hot < 0.9 * c.after) IS NOT TRUE
 $$;
 
 -- Returns everything observed, one row per table, examined or not.

@@ -345,6 +345,8 @@ AS $$
            round((100 * c.otherwise / c.updated)::numeric, 1)::float8,
            CASE WHEN c.updated > 0 THEN greatest(round(c.otherwise - c.hot), 0) END, s.doing,
            CASE WHEN s.catalog_only THEN 'holds back system catalogs only'
+                WHEN s.kind ~ 'transaction$' AND s.until - s.since < make_interval(secs => a.seconds)
+                THEN 'none is needed if it ends within ' || ff_internal.span(a.seconds)
                 WHEN s.kind = 'idle in transaction'
                 THEN 'commit sooner, or set idle_in_transaction_session_timeout'
                 WHEN s.kind = 'transaction' THEN 'run long queries on a standby, or in smaller transactions'
@@ -357,6 +359,7 @@ AS $$
            SELECT nullif(sum(i.updated), 0) AS updated, sum(i.hot) AS hot, sum(i.otherwise) AS otherwise
              FROM spans i
             WHERE i.began_at >= s.since AND i.ended_at <= s.until AND NOT s.catalog_only) c
+     CROSS JOIN (SELECT ff_internal.setting('snapshot_age')::float8) a(seconds)
      ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
 $$;
 COMMENT ON FUNCTION @extschema@.ff_horizon() IS

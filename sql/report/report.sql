@@ -3,7 +3,7 @@
 
 CREATE VIEW ff_internal.report_row AS
 SELECT a.*, v.wal_saved, v.wal_now, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name, c.small,
-       c.large, k.does, k.advised, (v.decision).idle AND a.action = 'keep' AS static,
+       c.large, k.does, k.advised, v.phrase = 'not written to' AS static,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, v.wal_saved DESC NULLS LAST,
                                    a.cpu_seconds_per_day_saved DESC NULLS LAST, a.disk_bytes_change,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place

@@ -220,7 +220,7 @@ trust(const DnFacts *f, DnDecision *d)
 {
 	double		seen = f->updated < FEW * f->inserted ? f->inserted : or_else(f->since_updated, 0);
 
-	d->of_updates = d->of_time = d->of_counters = d->of_columns = d->of_pages = d->of_model = d->of_earlier = 1;
+	d->of_updates = d->of_time = d->of_counters = d->of_columns = d->of_rows = d->of_pages = d->of_model = d->of_earlier = 1;
 	d->needed_updates = ENOUGH * f->min_updates;
 	if (!is(d->seen_cause, "not_examined"))
 	{
@@ -234,6 +234,8 @@ trust(const DnFacts *f, DnDecision *d)
 			d->of_counters = UNKNOWN;
 		if (d->wants_model && !d->columns_known)
 			d->of_columns = UNKNOWN;
+		if (is(d->lacks, "width"))
+			d->of_rows = UNKNOWN;
 		if (d->wants_model && f->mirrored > 0)
 			d->of_pages = UNKNOWN;
 		if (d->wants_model && !is(d->seen_cause, "few_updates"))
@@ -242,7 +244,7 @@ trust(const DnFacts *f, DnDecision *d)
 			d->of_earlier = of_earlier(d->of_model, f->calibration);
 		}
 	}
-	d->confidence = d->of_updates * d->of_time * d->of_counters * d->of_columns * d->of_pages *
+	d->confidence = d->of_updates * d->of_time * d->of_counters * d->of_columns * d->of_rows * d->of_pages *
 		d->of_model * d->of_earlier;
 }
 
@@ -297,25 +299,40 @@ act_on_few(const DnFacts *f, DnDecision *d)
 			f->window_s >= FULL_DAY ? "keep" : "wait";
 }
 
+/* Disk that a step frees, bytes, beyond what a rewrite at the present fillfactor would. */
+static double
+disk_freed(const DnFacts *f, int step)
+{
+	double		spare = f->step_rewrites[step] > 0 ? fmax(0, f->heap_now - f->heap_needed) : 0;
+
+	return f->disk_now - f->step_disk[step] - spare;
+}
+
 /*
- * Whether a change that pays for its table is worth somebody's time: what it saves, against
- * what the updates of the costliest table cost, or in disk.  Half of that is enough if the
- * same was advised before.  Unknown costs are worth it, and so are partitions, which are
- * judged together.
+ * Why a change that pays for its table is not worth somebody's time; NULL: it is.  It has to save
+ * enough of what the updates of the costliest table cost, or enough disk, and a lower fillfactor
+ * must not write more WAL.  Half of that is enough if the same was advised before.  Unknown costs
+ * are worth it, and so are partitions, which are judged together.
  */
-static int
-worth_it(const DnFacts *f, const DnDecision *d)
+static const char *
+unworthy(const DnFacts *f, const DnDecision *d)
 {
 	int			then = place_of(f->step_fillfactor, d->step);
-	double		need = stands(f, d) ? STANDS : 1;
+	double		enough = stands(f, d) ? STANDS : 1;
+	double		need = enough * f->min_worth;
+	double		wal,
+				least_wal;
 
-	if (then < 0 || !isnan(f->sibling_fillfactor[0]) || isnan(f->most_wal))
-		return 1;
-	return !((f->wal_now - f->step_wal[then]) * f->updated <
-			 need * f->min_worth * fmax(f->most_wal, f->wal_now * f->updated) &&
-			 !((f->us_now - f->step_us[then]) * f->updated >=
-			   need * f->min_worth * fmax(f->most_us, f->us_now * f->updated)) &&
-			 !(f->disk_now - f->step_disk[then] >= need * WORTH_DISK));
+	if (then < 0 || !isnan(f->sibling_fillfactor[0]) || isnan(f->most_wal) || !(f->min_worth > 0))
+		return NULL;
+	wal = (f->wal_now - f->step_wal[then]) * f->updated;
+	least_wal = need * fmax(f->most_wal, f->wal_now * f->updated);
+	if (!(wal < least_wal))
+		return NULL;
+	if (d->step < d->current_step && wal < -least_wal)
+		return "more_wal";
+	return (f->us_now - f->step_us[then]) * f->updated >= need * fmax(f->most_us, f->us_now * f->updated) ||
+		disk_freed(f, then) >= enough * WORTH_DISK ? NULL : "not_worth";
 }
 
 /*
@@ -329,7 +346,7 @@ in_toast(const DnFacts *f, const DnDecision *d)
 
 	return then >= 0 && f->toasted > f->wal_now &&
 		f->wal_now - f->step_wal[then] < f->min_gain * f->toasted &&
-		!(f->disk_now - f->step_disk[then] >= WORTH_DISK);
+		!(disk_freed(f, then) >= WORTH_DISK);
 }
 
 /* Why a change that pays has to wait, or is not made; NULL: neither. */
@@ -414,7 +431,7 @@ act_on_model(const DnFacts *f, DnDecision *d)
 	{
 		why = way < 0 ? no_hot_gain(f, d) : NULL;
 		if (why == NULL)
-			why = in_toast(f, d) ? "toast" : !worth_it(f, d) ? "not_worth" : NULL;
+			why = in_toast(f, d) ? "toast" : unworthy(f, d);
 		if (why != NULL)
 		{
 			d->because = why;

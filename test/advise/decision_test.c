@@ -280,6 +280,14 @@ test_worth(void)
 	gives(WITH(full_pages, COSTS(0.0099)), "page_full", "keep", "not_worth", 100, "saves less");
 	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000), "page_full", "lower", NULL, 70, "but enough time");
 	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6), "page_full", "lower", NULL, 70, "but 8 MB of disk");
+	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6, f.heap_now = 18e6, f.heap_needed = 17e6), "page_full", "lower",
+		  NULL, 70, "disk that no rewrite is needed for");
+	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6, f.heap_now = 18e6, f.heap_needed = 17e6,
+			   f.step_rewrites[2] = 1), "page_full", "keep", "not_worth", 100, "disk that any rewrite gives back does not count");
+	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 102, f.disk_now = 19.4e6), "page_full", "keep", "more_wal", 100,
+		  "a lower fillfactor that writes more WAL is not worth it");
+	gives(WITH(less_room, COSTS(0.5), f.step_wal[1] = 102, f.step_us[1] = 100, f.step_disk[1] = 11e6, f.disk_now = 20e6),
+		  "settled", "raise", NULL, 90, "a higher one may, for the disk that it frees");
 	gives(WITH(full_pages, COSTS(0.0099), f.min_worth = 0), "page_full", "lower", NULL, 70, "any worth is enough");
 	gives(WITH(full_pages, COSTS(0.0051), f.standing_from = 100, f.standing_to = 70), "page_full", "lower", NULL, 70,
 		  "half is enough for advice that stands");
@@ -351,11 +359,12 @@ test_confidence(void)
 	DnDecision	d = decided(full_pages());
 
 	ok(d.confidence == 0.8 && d.of_model == 0.8 && d.of_updates == 1 && d.of_time == 1 && d.of_counters == 1 &&
-	   d.of_columns == 1 && d.of_pages == 1 && d.of_earlier == 1 && d.needed_updates == 2000, "all factors but the model's are 1");
+	   d.of_columns == 1 && d.of_rows == 1 && d.of_pages == 1 && d.of_earlier == 1 && d.needed_updates == 2000, "all factors but the model's are 1");
 	ok(decided(WITH(full_pages, f.since_updated = 500)).of_updates == 0.25, "a quarter of the updates needed");
 	ok(fabs(decided(WITH(full_pages, f.window_s = DAY / 4)).of_time - 0.75) < 1e-9, "a quarter of a day");
 	ok(fabs(decided(WITH(full_pages, f.cycles = 0.75)).of_time - 0.75) < 1e-9, "a quarter of three cycles");
 	ok(decided(WITH(full_pages, f.counts_lost = 1)).of_counters == 0.5, "counters were off");
+	ok(decided(WITH(full_pages, f.live_rows = 0)).confidence == 0.5, "its rows were never seen: half as sure");
 	ok(decided(WITH(full_pages, f.mirrored = 1)).confidence == 0.4, "a mirror reads no pages: half as sure");
 	ok(decided(WITH(full_pages, f.recent_updated = 40, f.recent_hot_updated = 20, f.indexes = 2)).of_columns == 0.5,
 	   "unknown whether an indexed column changes");

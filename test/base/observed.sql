@@ -144,7 +144,7 @@ SELECT is(heap_bytes, 500000::bigint, 'the size of an index is the source''s')
 SELECT is((SELECT not_examined FROM ff_internal.user_table WHERE relid = 'own'::regclass),
 	'this database is a mirror, and its source has no such table',
 	'a table that the source does not have is not examined');
-SELECT is(reason, 'this database is a mirror, and its source has no such table', 'ff_advise() says so')
+SELECT is(reason, 'This database is a mirror, and its source has no such table.', 'ff_advise() says so')
 	FROM ff_advise('own');
 SELECT throws_ok($$ SELECT ff_sample('job') $$, '0A000', 'cannot sample "job" in a mirror',
 	'ff_sample() says that a mirror has no pages');
@@ -468,6 +468,6 @@ SELECT is((epochs(), ended(31))::text, (6::bigint, 0::bigint)::text, 'counters t
 -- What a DBA decides stays here
 -- ---------------------------------------------------------------------------
 SELECT isnt(ff_exclude('public.acc*'), NULL, 'ff_exclude() works');
-SELECT is(reason, 'excluded by public.acc*: ff_include() takes it in again', 'and is said') FROM ff_advise('account');
+SELECT is(reason, 'Excluded by public.acc*: ff_include() takes it in again.', 'and is said') FROM ff_advise('account');
 
 SELECT * FROM finish();

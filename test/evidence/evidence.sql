@@ -1,7 +1,7 @@
 -- The window of the history: its intervals add up to the same before and after
 -- pruning; and which intervals count as recent.
 BEGIN;
-SELECT plan(26);
+SELECT plan(29);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -172,6 +172,25 @@ $$;
 SELECT is(held_at(95), '10 % of its updates were HOT while an old snapshot was held, 95 % otherwise',
 	'a HOT share that fell while a snapshot was held is put down to it');
 SELECT is(held_at(80), NULL, 'not one that was low without it');
+-- it ended before the last interval
+UPDATE ff_internal.horizon_history h SET since = i.began_at, last_seen_at = i.ended_at
+  FROM (SELECT * FROM ff_internal.counter_interval n
+         WHERE n.rel_id = (SELECT rel_id FROM intervals ORDER BY n DESC, rel_id LIMIT 1)
+         ORDER BY n.ended_at DESC OFFSET 1 LIMIT 1) i WHERE h.holder = 'process 201';
+SELECT matches(held_at(95), '^10 % of its updates were HOT while an old snapshot was held, 95 % otherwise$',
+	'a snapshot that ended, and updates are HOT since');
+UPDATE ff_internal.counter_interval i SET hot_updated = 100, updated = e.enough
+  FROM (SELECT n.rel_id, max(n.ended_at) AS ended_at, ff_internal.setting('min_updates') AS enough
+          FROM ff_internal.counter_interval n
+         WHERE n.rel_id = (SELECT rel_id FROM intervals ORDER BY n DESC, rel_id LIMIT 1) GROUP BY n.rel_id) e
+ WHERE (i.rel_id, i.ended_at) = (e.rel_id, e.ended_at);
+SELECT is((SELECT ff_internal.held_back(rel_id, now() - interval '20 days', now()) FROM intervals
+	ORDER BY n DESC, rel_id LIMIT 1), NULL, 'it ended, and enough updates since then lack room as well');
+UPDATE ff_internal.counter_interval i SET updated = updated - 1
+ WHERE (i.rel_id, i.ended_at) = (SELECT n.rel_id, max(n.ended_at) FROM ff_internal.counter_interval n
+		WHERE n.rel_id = (SELECT rel_id FROM intervals ORDER BY n DESC, rel_id LIMIT 1) GROUP BY n.rel_id);
+SELECT matches((SELECT ff_internal.held_back(rel_id, now() - interval '20 days', now()) FROM intervals
+	ORDER BY n DESC, rel_id LIMIT 1), 'while an old snapshot was held', 'one fewer is not enough');
 SELECT is((SELECT row(v.*)::text FROM ff_internal.autovacuum('{autovacuum_vacuum_max_threshold=5000,
 	autovacuum_vacuum_scale_factor=0.3,autovacuum_vacuum_threshold=70}') v), '(t,0.3,70,5000)',
 	'the most dead rows that autovacuum waits for limits its threshold');

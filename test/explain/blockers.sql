@@ -9,7 +9,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(110);
+SELECT plan(111);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int,
@@ -538,6 +538,9 @@ PREPARE TRANSACTION 'held "%I';
 CALL ff.ff_collect();
 SELECT is((SELECT format('%s %s', now, kind) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'),
 	't prepared transaction', 'a prepared transaction is shown as holding back pruning now');
+SET fillfactor_advisor.snapshot_age = 60;
+SELECT is((SELECT suggestion FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 'none is needed if it ends within 60 s',
+	'what holds back pruning for less than snapshot_age needs no cure');
 ROLLBACK PREPARED 'held "%I';
 CALL ff.ff_collect();
 SELECT is((SELECT format('%s %s %s', now, kind, held_s >= 0) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'),
@@ -545,7 +548,7 @@ SELECT is((SELECT format('%s %s %s', now, kind, held_s >= 0) FROM ff.ff_horizon(
 SELECT is((SELECT count(*) FROM ff_internal.horizon_history WHERE holder = 'gid held "%I'), 1::bigint,
 	'the history has one row for it');
 \else
-SELECT skip('max_prepared_transactions is 0', 3);
+SELECT skip('max_prepared_transactions is 0', 4);
 \endif
 
 -- why an index may be needed although no scan is counted

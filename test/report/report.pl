@@ -178,7 +178,7 @@ has($few, qr/<path class="event"[^>]*><text[^>]*>fillfactor 90 -&gt; 100</,
 has($few, qr/<path class="event"[^>]*><text[^>]*>rewritten</, 'few tables: a rewrite is marked');
 has($few, qr/<section id="verified">.*<td>fillfactor 90 -&gt; 100<.*<title>HOT share before and after<\/title>/s,
 	'few tables: a picture shows the result of a change');
-has($few, qr/partitioned: holds no rows itself/, 'few tables: a table that was not examined has the reason');
+has($few, qr/Partitioned: holds no rows itself/, 'few tables: a table that was not examined has the reason');
 has($few, qr/&lt;b onmouseover=&quot;alert\(1\)&quot;&gt;invalid page/, 'few tables: the problem is shown');
 has($few, qr/<h4>HOT share over time<\/h4>/, 'few tables: the HOT share over time is shown');
 has($few, qr/<h4>How full the pages are<\/h4>/, 'few tables: the page fill is shown');
