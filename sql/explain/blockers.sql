@@ -85,7 +85,8 @@ BEGIN ATOMIC
                                              pg_stat_get_numscans(i.indexrelid))) s(scans)
          CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
          WHERE i.indrelid = e.relation AND e.not_examined IS NULL
-           AND (x.indexrelid IS NOT NULL
+           -- keys hardly ever change: one needs more than the lack of evidence
+           AND (x.indexrelid IS NOT NULL AND (x.seen OR e.blocked_share > 0 OR NOT i.indisprimary)
                 OR c.relkind = 'i' AND m.amname <> 'brin' AND i.indisready AND s.scans = 0 AND n.needed IS NULL
                    AND (e.recent).updated > 0 AND e.hot_share <= 0.99
                    AND (w.watched OR NOT i.indisvalid OR NOT only_watched))
@@ -201,7 +202,7 @@ AS $$
            THEN 'rows enter and leave it by its WHERE clause, as in a queue: accept that, or move the column to a '
                 'narrow table of its own' END, CASE
            WHEN b.needed IS NOT NULL
-           THEN concat('keep it: ', b.needed, CASE WHEN b.usage <> 'include'
+           THEN concat('keep it: ', b.needed, CASE WHEN b.usage <> 'include' AND b.seen
                                                    THEN '; the way out is not to change ' || n.columns END)
            WHEN b.scans = 0
            THEN concat('no scan', coalesce(' in ' || ff_internal.span(extract(epoch FROM now() - b.since)::float8),

@@ -9,7 +9,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(111);
+SELECT plan(113);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int,
@@ -109,6 +109,14 @@ SELECT is((SELECT format('%s %s %s %s', idx, cols, rate, won) FROM told WHERE re
 	'without statements: the versions of rows in pages tell which column changes');
 SELECT matches((SELECT reason FROM told WHERE rel = 'several'),
 	'could not be HOT, because those compared in its pages change b', 'and so the reason says');
+CREATE TABLE keyed (id int PRIMARY KEY, a int);
+SELECT is((SELECT array_agg((b.indexrelid IS NOT NULL, ff_internal.blocker_cure(b) ~ 'way out')::text)
+	FROM ff_internal.blockers(jsonb_populate_record(e, v.seen || '{"kept_share": 0.4, "kept_with_room": 0.4}'), true) b),
+	v.named, 'without statements, the primary key alone: ' || v.what)
+  FROM ff_internal.evidence('keyed') e
+ CROSS JOIN (VALUES ('{"blocked_share": null}'::jsonb, NULL, 'not named for lack of evidence'),
+	('{"blocked_share": 0.4}', '{"(t,f)"}'::text[], 'named if pages show that one blocks, without a cure'))
+	v(seen, named, what);
 -- as if no page had both versions of a row
 \set blind 'UPDATE ff_internal.page_sample SET changed_columns = NULL;'
 :blind
