@@ -37,7 +37,7 @@ typedef enum Word
 
 /*
  * By the statements, "least" to "most" of the updates set an indexed column.  OVERSTATED: more
- * updates were HOT than that leaves.  UNDERSTATED: more updates stayed in their page without being
+ * updates were HOT than that leaves, clearly or by the pages as well.  UNDERSTATED: more updates stayed in their page without being
  * HOT than that explains.  PostgreSQL 15 does not count these; old versions in the pages are an
  * estimate.
  */
@@ -51,7 +51,7 @@ statements_word(const Evidence *e, double least, double most)
 		bound(w.updated - w.newpage, w.hot, w.updated);
 	double		blocked = 1 - hot_of_stayed / stayed;	/* of those that stayed */
 
-	if (hot + least > 1 + TELLING)
+	if (hot + least > 1 + TELLING || (hot + least > 1 && stayed >= STAYED && blocked < CONFIRMED * least))
 		return OVERSTATED;
 	if (isnan(least) || stayed < STAYED)
 		return CONSISTENT;
