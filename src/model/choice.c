@@ -150,8 +150,7 @@ cost_of(const Rates *r, const FcOutcome *o, double pages, double live_pages, dou
 
 	c->heap_bytes = TW_BLCKSZ * pages;
 	c->index_bytes = r->index_bytes * (1 - r->live) + live_index;
-	c->live_bytes = TW_BLCKSZ * live_pages + live_index;
-	miss = bound(1 - r->ram / (c->live_bytes + 1), 0, 1);
+	miss = bound(1 - r->ram / (TW_BLCKSZ * live_pages + live_index + 1), 0, 1);
 	/* full-page images: pages touched for the first time since a checkpoint */
 	images = bound(o->images - r->fewer_images, 0, 1e9) + r->leaves * leaf_images(r, live_index, cold);
 	c->time_us = US_STATEMENT * r->calls +

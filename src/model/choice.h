@@ -24,7 +24,6 @@ typedef struct ChCost
 	double		wal_bytes;
 	double		heap_bytes;		/* at the end of payback_time */
 	double		index_bytes;
-	double		live_bytes;		/* of both, the part that is written */
 	double		ratio;			/* cost divided by the cost of keep */
 } ChCost;
 

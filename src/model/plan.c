@@ -311,7 +311,7 @@ prunes_seen(const Evidence *e, const FitPlan *p)
 {
 	EvStatement s = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, wal_records));
 
-	if (!(s.rows > 0.9 * p->window.updated) || isnan(p->split.moved))
+	if (!(s.rows >= EXPLAINED * p->window.updated) || isnan(p->split.moved))
 		return NAN;
 	return s.wal_records / s.rows - 1 - (1 - p->split.hot) * bound(e->indexes, 0, 1000) -
 		p->split.moved;

@@ -136,9 +136,9 @@ def regret(cost, way, fillfactor, m=None):
 def done_by(advice, asked):
     """The option that was advised: way and fillfactor."""
     fillfactor = advice['recommended_fillfactor']
-    if fillfactor in (None, asked):
-        return 'keep', asked
-    return 'rewrite' if advice['needs_rewrite'] else 'set', fillfactor
+    if advice['needs_rewrite']:
+        return 'rewrite', fillfactor or asked
+    return ('keep', asked) if fillfactor in (None, asked) else ('set', fillfactor)
 
 
 def replayed(cli, o):
