@@ -124,7 +124,7 @@ is($mirror->safe_psql('standby',
 	q(SELECT string_agg(relation::text, ', ') FROM ff_advise() WHERE relation::text !~ 'part')),
 	'tasks', 'its tables are followed');
 is($mirror->safe_psql('standby', q(SELECT action, cause, reason FROM ff_advise('tasks'))),
-	'keep|not_examined|the source is a standby, which counts no writes: a mirror of its primary knows them',
+	'keep|not_examined|The source is a standby, which counts no writes: a mirror of its primary knows them.',
 	'and the advice says why there is none, instead of that nothing was written');
 # promoted, it is another source
 my $epochs = $mirror->safe_psql('standby', 'SELECT count(*) FROM ff_internal.epoch');

@@ -178,7 +178,10 @@ log_cost(const Evidence *e, const ChCost *c)
 		bound(e->size_weight, 0, 10) * log(c->heap_bytes + c->index_bytes + 1);
 }
 
-/* Adds the cost of a rewrite, spread over the rows updated in payback_time. */
+/*
+ * Adds the cost of a rewrite, spread over the rows updated in payback_time.  Its WAL has the
+ * rows and index entries: images of pages leave out their free room.
+ */
 static void
 add_rewrite(const Forecast *f, const Rates *r, ChCost *c)
 {
@@ -186,7 +189,7 @@ add_rewrite(const Forecast *f, const Rates *r, ChCost *c)
 	double		then = (c->heap_bytes + r->index_bytes) / TW_BLCKSZ;
 	double		cached = bound(r->ram / (r->pages * TW_BLCKSZ), 0, 1);
 
-	c->wal_bytes += then * TW_BLCKSZ / n;
+	c->wal_bytes += (r->rows * (fmax(r->len, r->updated_len) + TW_ITEMID) + r->index_bytes) / n;
 	c->time_us += (r->pages * (US_SCAN_PAGE + (1 - cached) * r->read_us / 8) + then * US_PAGE_WRITE +
 				   r->rows * (1 + r->indexes) * US_REWRITE_ROW) / n;
 }

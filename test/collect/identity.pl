@@ -158,8 +158,8 @@ sub moved
 	is(value(q(SELECT ff_internal.setting('lookback'))), $window, "$how: $window s to look back");
 	my $epoch = value('SELECT max(epoch_id) FROM ff_internal.epoch');
 	is(value(q(SELECT reason FROM ff_advise('t'))),
-		'its history comes from another server or database: one collection is needed to take it up, run CALL ' .
-		'ff_collect()',
+		'Its history comes from another server or database: one collection is needed to take it up, run CALL ' .
+		'ff_collect().',
 		"$how: OIDs are not trusted before a collection");
 	work('UPDATE t SET v = 9 WHERE id <= 50');
 	collect();

@@ -56,7 +56,7 @@ SELECT is(sample_error(name::regclass), error, format('ff_sample of %s', what)) 
 		'none')) v(name, what, error);
 SELECT results_eq(
 	$$
-		SELECT relation::text, action, cause, ddl, reason ~ words FROM ff_advise()
+		SELECT relation::text, action, cause, ddl, reason ~* words FROM ff_advise()
 		JOIN (VALUES ('parent', 'partitioned'), ('far_away', 'another server'),
 	     ('other_method', 'access method other_heap')) v(name, words) ON relation = name::regclass ORDER BY 1 $$,
 	$$
@@ -113,7 +113,7 @@ CALL ff_collect();
 SELECT results_eq($$ SELECT cause, action, split_part(reason, ';', 1) FROM ff_advise('empty') $$,
 	$$
 		VALUES ('no_data', 'wait',
-			'one collection so far: one more is needed, after some work') $$,
+			'One collection so far: one more is needed, after some work') $$,
 	'an empty table: wait for writes');
 UPDATE odd SET v = 1 WHERE id <= 5;
 INSERT INTO empty VALUES (1);
@@ -122,7 +122,7 @@ VACUUM empty;
 SELECT pg_stat_force_next_flush();
 CALL ff_collect();
 SELECT results_eq($$ SELECT cause, action, split_part(reason, ';', 1) FROM ff_advise('empty') $$,
-	$$ VALUES ('no_data', 'wait', 'the table is empty: it is judged once a collection finds rows in it') $$,
+	$$ VALUES ('no_data', 'wait', 'The table is empty: it is judged once a collection finds rows in it') $$,
 	'a table that was emptied: wait for rows');
 SELECT isnt(sampled_at, NULL, 'a table that was never analyzed was sampled')
 	FROM ff_internal.relation WHERE relname = 'odd';
