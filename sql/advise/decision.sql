@@ -30,7 +30,8 @@ RETURN (SELECT ARRAY[max((f.choice).wal_bytes_now * f.updated), max((f.choice).u
 CREATE FUNCTION ff_internal.heap_needed(e ff_internal.table_evidence, fillfactor integer DEFAULT NULL) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(8192 * ceil(e.live_rows / nullif(ff_internal.rows_per_page(
-                    coalesce(heap_needed.fillfactor, e.fillfactor), greatest(e.inserted_width, e.updated_width)), 0)), 0);
+                    coalesce(heap_needed.fillfactor, e.fillfactor),
+                    greatest(e.inserted_width, e.updated_width)), 0)), 0);
 
 -- Bytes that its fillfactor keeps free of rows, if they are worth a change; NULL: they are not.
 CREATE FUNCTION ff_internal.reserve(e ff_internal.table_evidence) RETURNS bigint

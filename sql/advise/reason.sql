@@ -50,7 +50,8 @@ RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY 
 CREATE FUNCTION ff_internal.besides_statements(e ff_internal.table_evidence) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN e.kept_share >= ff_internal.threshold('BLOCKED') AND e.indexed_share IS NULL
-            THEN concat_ws('; ', ff_internal.statements_hint(e.relation), ff_internal.trigger_words(e.relation, e.began_at))
+            THEN concat_ws('; ', ff_internal.statements_hint(e.relation),
+                           ff_internal.trigger_words(e.relation, e.began_at))
             WHEN e.kept_share - e.indexed_share >= ff_internal.threshold('UNEXPLAINED')
             THEN 'statements explain ' || ff_internal.percent(100 * e.indexed_share) || ' of the updates; '
                  || coalesce(ff_internal.trigger_words(e.relation, e.began_at),
@@ -280,7 +281,8 @@ BEGIN
             CASE WHEN d.action = 'raise'
                  THEN CASE WHEN less > 0
                            THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) END
-                 WHEN n.needs_rewrite THEN '; set alone, it holds for new pages only; a rewrite of all pages pays for itself'
+                 WHEN n.needs_rewrite
+                 THEN '; set alone, it holds for new pages only; by the model, a rewrite of all pages pays for itself'
                  ELSE '; updates fall on new pages, so no rewrite is needed' END,
             CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);
     ELSIF d.passed_over THEN
@@ -484,7 +486,8 @@ BEGIN
                  THEN format('. Table and indexes are %s times memory; if they fitted, %s would be best',
                              round(e.ram_ratio::numeric, 1), c.advised_in_ram) END,
             CASE WHEN d.wants_model AND NOT d.columns_known AND d.action IN ('lower', 'wait')
-                 THEN '. Whether an indexed column changes is not known: ' || ff_internal.statements_hint(e.relation) END,
+                 THEN '. Whether an indexed column changes is not known: '
+                      || ff_internal.statements_hint(e.relation) END,
             CASE WHEN e.counts_lost THEN '. track_counts was off for a part of the time' END,
             CASE WHEN e.open_writers > 0 AND NOT d.changes
                  THEN format('. %s open transactions may hold updates that are not counted yet', e.open_writers) END,

@@ -22,7 +22,7 @@ CREATE TYPE ff_internal.decision AS (
     of_time                float8,   -- time observed: 0.5 at first, 1 after a day with three cycles, by a square root
     of_counters            float8,   -- 0.5 if counters were off for a time
     of_columns             float8,   -- 0.5 if it is unknown whether updates change an indexed column
-    of_rows                float8,   -- 0.5 if it was empty whenever it was sampled, so how much room rows need is unknown
+    of_rows                float8,   -- 0.5 if it was empty at each sample, so that the room rows need is unknown
     of_pages               float8,   -- 0.5 in a mirror, which reads no pages, if the model was needed
     of_model               float8,   -- how well the model explains what was seen; 1 if it was not needed
     of_earlier             float8,   -- how earlier predictions turned out: halves the distance to 1 if all came true

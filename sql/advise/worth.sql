@@ -23,16 +23,16 @@ RETURN (SELECT ff_internal.less_or_more(nullif(w.bytes, 0)) || ' WAL' || w.per
 
 -- The total effect of changes, in words; of rewrites apart. wal_pct: of the WAL of the updates.
 CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, updates_per_s float8 DEFAULT NULL,
-    watched_s float8 DEFAULT NULL, wal_pct numeric DEFAULT NULL, rewrites bigint DEFAULT 0, rewrite_s float8 DEFAULT NULL,
-    rewrite_disk numeric DEFAULT NULL) RETURNS text
+    watched_s float8 DEFAULT NULL, wal_pct numeric DEFAULT NULL, rewrites bigint DEFAULT 0,
+    rewrite_s float8 DEFAULT NULL, rewrite_disk numeric DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
 RETURN concat_ws('; ',
     nullif(concat_ws(', ', 'about ' || ff_internal.wal_saved(wal_saved, updates_per_s, watched_s)
                            || coalesce(to_char(-wal_pct, '" ("FMSG990" %)"'), ''),
                      ff_internal.less_or_more(-nullif(disk, 0)) || ' disk'), ''),
     CASE WHEN rewrites > 0
-         THEN concat('with ', ff_internal.counted(rewrites, 'rewrite'), ' (', ff_internal.rewrite_time(rewrite_s), ')',
-                     ' ' || ff_internal.less_or_more(-nullif(rewrite_disk, 0)) || ' disk') END);
+         THEN concat(ff_internal.counted(rewrites, 'rewrite'), ' (', ff_internal.rewrite_time(rewrite_s), ')',
+                     ': ' || ff_internal.less_or_more(-nullif(rewrite_disk, 0)) || ' disk') END);
 
 -- Totals of the changes that are not provisional, or of all if all are: savings, bytes and seconds of rewrites; words:
 -- their number and what they bring, or why there are none. changes: columns of ff_advise(), wal_saved and wal_now of
@@ -47,8 +47,8 @@ RETURN (
                THEN concat(ff_internal.counted(t.changes, 'change'), CASE WHEN t.provisional < t.changes
                       THEN ' (' || nullif(t.provisional, 0) || ' of them provisional, which are not counted here)' END,
                       ': ' || nullif(ff_internal.brings(
-                          t.wal_saved, t.disk_bytes_change - coalesce(t.rewrites_disk, 0), t.updates_per_s, t.observed_s,
-                          100 * t.wal_saved / nullif(t.wal_now, 0), t.rewriting, t.rewrite_seconds, t.rewrites_disk),
+                          t.wal_saved, t.disk_bytes_change - coalesce(t.rewrites_disk, 0), t.updates_per_s,
+                          t.observed_s, 100 * t.wal_saved / nullif(t.wal_now, 0), t.rewriting, t.rewrite_seconds, t.rewrites_disk),
                           ''))
                ELSE (SELECT (ARRAY['nothing was collected yet: run CALL ff_collect()',
                                    'one collection so far: one more is needed, after some work',

@@ -260,8 +260,8 @@ guard: statements that a session runs first. changes: in the order to run them, 
 'or ff_advise_indexes(), and with saves (WAL, in words), statement and undo; guarded_statement and guarded_undo, calls '
 'of the guard (all four null for action rebuild); options_before and options_after as stored; rewrite (wanted, '
 'reason, method chosen, methods with disk, WAL and time).
-total: sums over the changes that are not provisional, or over all if all are, with their rewrites. templates: for new partitions. '
-'cautions: sentences. Errors: as for ff_script().';
+total: sums over the changes that are not provisional, or over all if all are, with their rewrites. '
+'templates: for new partitions. cautions: sentences. Errors: as for ff_script().';
 
 -- Comment lines above the guard.
 CREATE FUNCTION ff_internal.script_header(p jsonb, rewrite boolean) RETURNS SETOF text

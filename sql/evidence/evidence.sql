@@ -89,8 +89,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN s.recently_dead_rows > greatest(times * s.live_rows, 0.8 * s.dead_rows);
 
 -- Says what a recorded holder of the visibility horizon cost a table (rel_id) since a time; NULL: nothing, or enough
--- updates came since the last one ended, and lack room as well. Either its HOT share fell from 90 % or more by more than
--- 10 points meanwhile, or most versions in its pages wait for a snapshot.
+-- updates came since the last one ended, and lack room as well. Either its HOT share fell from 90 % or more by more
+-- than 10 points meanwhile, or most versions in its pages wait for a snapshot.
 CREATE FUNCTION ff_internal.held_back(id bigint, since timestamptz, sampled timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$
