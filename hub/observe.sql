@@ -353,6 +353,9 @@ WITH asked AS MATERIALIZED (
            greatest(age(s.xmin), age(s.catalog_xmin))::bigint, s.xmin IS NULL,
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
       FROM pg_replication_slots s WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
+), unread AS (
+    SELECT DISTINCT r.nspname FROM relation r
+     WHERE r.reltuples > 0 AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')
 ), denied AS (
     SELECT d.what, d.grant FROM here h CROSS JOIN LATERAL (VALUES
         (NOT pg_has_role('pg_read_all_stats', 'USAGE'), 'sessions and statements of other roles',
@@ -361,10 +364,11 @@ WITH asked AS MATERIALIZED (
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO %I', current_user)),
         (h.own->>'timeline' IS NULL, 'pg_control_checkpoint(), which tells a failover',
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint() TO %I', current_user)),
-        (EXISTS (SELECT FROM relation r WHERE r.reltuples > 0 AND r.relkind <> 'p'
-                    AND NOT has_table_privilege(r.oid, 'SELECT')),
+        ((SELECT count(*) FROM unread) > 0,
          'widths of columns in pg_stats, so the mean length of a row is estimated from relpages and reltuples',
-         format('GRANT SELECT ON the table TO %I', current_user))) d(missing, what, "grant") WHERE d.missing
+         format('GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %I',
+                (SELECT string_agg(quote_ident(u.nspname), ', ' ORDER BY u.nspname) FROM unread u), current_user)))
+        d(missing, what, "grant") WHERE d.missing
 )
 SELECT jsonb_build_object('format', 1,
     'server', jsonb_build_object(

@@ -412,7 +412,10 @@ RETURN (SELECT string_agg(m.lack || '.', ' ')
           FROM ff_internal.observed o
          CROSS JOIN LATERAL (
                SELECT format('The source denied %s', concat_ws(': ', d.what,
-                              replace(d."grant", 'ON the table', 'ON ' || ff_internal.qualified_name(relation))))
+                              -- of a statement for whole schemas, the part for this table
+                              coalesce('GRANT SELECT ON ' || ff_internal.qualified_name(relation) || substring(
+                                  d."grant" FROM '^GRANT SELECT ON ALL TABLES .*( TO (?:[^ "]+|"(?:[^"]|"")+"))$'),
+                                       d."grant")))
                  FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
                 WHERE d.what !~ '^widths' OR EXISTS (
                       SELECT FROM ff_internal.observed t

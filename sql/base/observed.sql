@@ -1,5 +1,6 @@
 -- The server and database that are observed: this one, or in a mirror its source. Readers look into the table observed
--- first, which is empty elsewhere; nothing else knows of mirrors.
+-- first, which is empty elsewhere. Of what they read, only a few things differ in a mirror, where server.observed is
+-- not NULL: sizes and counters come from the source's word, pages and disks are not seen, and words say so.
 
 -- Identifier of this cluster, its WAL timeline, and OID of this database.
 CREATE FUNCTION ff_internal.own_server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid)

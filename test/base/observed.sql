@@ -310,8 +310,8 @@ SELECT is(array_agg(method), '{pg_repack,VACUUM FULL}', 'pg_repack on the source
 	FROM ff_internal.rewrites('job'::regclass, 8192);
 SELECT says('server', 0,
 	'{"denied": [{"what": "pg_control_system(), which tells a server from its copy", "grant": "GRANT EXECUTE '
-	'ON FUNCTION pg_control_system() TO ff"}, {"what": "widths of columns", "grant": "GRANT SELECT ON the '
-	'table TO ff"}]}');
+	'ON FUNCTION pg_control_system() TO ff"}, {"what": "widths of columns", "grant": "GRANT SELECT ON ALL '
+	'TABLES IN SCHEMA public, \"a TO b\" TO \"f TO f\""}]}');
 SELECT ok(l ~ 'ff_script.made = ''database shop'';' AND l !~ 'FROM pg_control_system', 'a made-up identity is no guard')
 	FROM (SELECT string_agg(l, E'\n') FROM ff_script('job') l) s(l);
 
@@ -322,7 +322,7 @@ SELECT ok(reason ~ 'The source denied pg_control_system[^:]*: GRANT EXECUTE ON F
 	AND reason !~ 'widths',
 	'advice names what the source denied, and the GRANT')
 	FROM ff_advise('job');
-SELECT ok(reason ~ 'denied widths of columns: GRANT SELECT ON public.account TO ff',
+SELECT ok(reason ~ 'denied widths of columns: GRANT SELECT ON public.account TO\s"f TO f"',
 	'a width that is missing is named where it is missing')
 	FROM ff_advise('account');
 SELECT ok(reason !~ 'denied', 'an idle table lacks nothing') FROM ff_advise('idle');

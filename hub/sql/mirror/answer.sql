@@ -68,7 +68,7 @@ BEGIN
            || jsonb_build_object(
                'settings', ff_hub.settings_said(said->'settings'),
                'denied', (SELECT coalesce(jsonb_agg(jsonb_build_object('what', left(ff_internal.plain(d.what), 200),
-                                     'grant', left(ff_internal.plain(d."grant"), 200))), '[]')
+                                     'grant', left(ff_internal.plain(d."grant"), 1000))), '[]')
                             FROM jsonb_to_recordset(said->'denied') d(what text, "grant" text)))
       INTO clean;
     RETURN clean;
