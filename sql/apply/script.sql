@@ -95,7 +95,7 @@ BEGIN ATOMIC
                CASE a.action
                WHEN 'raise' THEN format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                                         pg_size_pretty(a.size_bytes - a.predicted_size_bytes))
-               ELSE 'old pages keep their density until then, and it saves more than it costs' END AS reason
+               ELSE 'old pages keep their density until then; by the model, it saves more than it costs' END AS reason
           FROM (SELECT NULL::regclass AS relation WHERE target IS NULL
                 UNION ALL
                 SELECT coalesce(t.relid, target)
