@@ -189,8 +189,13 @@ replay_steps(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way)
 	{
 		int			wanted = i == f->current || i == 0 || i == f->n - 1;
 
+		/* the first step with no more rows a page than an anchor */
 		for (int k = 0; k < 5; k++)
-			wanted |= f->step[i].fillfactor == ff_twin_step_edge(anchors[way][k], fit->plan.step_len);
+		{
+			int			edge = ff_twin_step_edge(anchors[way][k], fit->plan.step_len);
+
+			wanted |= f->step[i].fillfactor <= edge && i > 0 && f->step[i - 1].fillfactor > edge;
+		}
 		if (!wanted)
 			continue;
 		replay_step(w, fit, f, workload, way, i);

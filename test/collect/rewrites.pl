@@ -27,11 +27,15 @@ sub collect
 }
 my $repack = $node->config_data('--bindir') . '/pg_repack';
 sub beside { return psql_beside($node, 'postgres', @_); }
-# pg_repack waits for every open transaction except those with its own application name
+# pg_repack waits for every open transaction except those with its own application name. It tries for its locks with a
+# short statement_timeout, which on a slow machine can end the command that resets it: then it is run again.
+my $repeated = 'while ! said=$("$@" 2>&1); do
+	case "$said" in *"query was: RESET statement_timeout"*) ;; *) echo "$said" >&2; exit 1;; esac
+done';
 sub repack_beside
 {
 	local $ENV{PGAPPNAME} = 'pg_repack';
-	return program_beside($repack, @_, '-h', $node->host, '-p', $node->port, 'postgres');
+	return program_beside('sh', '-c', $repeated, $repack, $repack, @_, '-h', $node->host, '-p', $node->port, 'postgres');
 }
 # Tables of 200 pages, all of which are read. A sample sleeps before every 100 pages, so it takes a while.
 value(q(

@@ -2,7 +2,8 @@
 
 slower: the same work, ten times slower; cut: one of ten equal partitions; cold: so many rows in front that nobody
 touches.  Each keeps the step within one, the HOT share within 5 points and WAL per update within 15 % (slower: the
-step alone, because there are more checkpoints), and rows in front bring no rewrite.
+step alone, because there are more checkpoints), and rows in front bring no rewrite.  dearer: the step is changed, and
+the former one would cost over 2 % more.
 """
 import math
 import os
@@ -21,7 +22,7 @@ SHARED_LISTS = ('interval_inserted', 'interval_updated', 'interval_hot', 'interv
                 'statement_rows', 'statement_wal_records', 'statement_wal_bytes')
 WHOLE, MIN_UPDATES = 0.2, 500    # share of the rows; setting of the model
 ENTRY = 20               # bytes of an index entry of a cold row, about
-NEAR_HOT, NEAR_WAL = 5, 1.15
+NEAR_HOT, NEAR_WAL, NEAR_COST = 5, 1.15, 1.02
 
 
 def slower(i):
@@ -65,13 +66,13 @@ CHANGES = {'slower': slower, 'cut': cut, 'cold 1e6': lambda i: cold(i, 1e6), 'co
 
 
 def asked(cli, evidence):
-    """The decision of model_cli.c: action, fillfactor, and its curve {fillfactor: (HOT, WAL) if set}."""
+    """The decision of model_cli.c: action, fillfactor, and its curve {fillfactor: (HOT if set, WAL if set, costs)}."""
     def text(v):
         return ' '.join(map(text, v)) if isinstance(v, list) else 'nan' if v is None else str(v)
     out = subprocess.run([cli], input=''.join(f'{k} {text(v)}\n' for k, v in evidence.items() if v is not None),
                          capture_output=True, text=True, check=True).stdout
-    curve = {int(f): (float(hot), float(wal))
-             for f, hot, wal in re.findall(r'^step (\d+) .*set_hot (\S+) set_wal (\S+)', out, re.M)}
+    curve = {int(f): (float(hot), float(wal), {'set': float(set_), 'rewrite': float(rewrite)}) for f, set_, rewrite, hot, wal in
+             re.findall(r'^step (\d+) .* set (\S+) rewrite (\S+) .*set_hot (\S+) set_wal (\S+)', out, re.M)}
     action, step = re.search(r'^decision (\w+) at (\d+)', out, re.M).groups()
     return action, int(step), curve
 
@@ -82,6 +83,10 @@ def broken(name, at, before, after):
     steps = sorted(curve)
     place = {f: min(range(len(steps)), key=lambda k: abs(steps[k] - f)) for f in (step, after[1])}
     found = ['step'] if abs(place[step] - place[after[1]]) > 1 else []
+    way = 'rewrite' if after[0] == 'rewrite' else 'set'
+    former, now = (after[2][min((f for f in after[2] if f >= s), default=max(after[2]))][2][way] for s in (step, after[1]))
+    if found and former > NEAR_COST * now:
+        found.append('dearer')
     pairs = [tuple(c[min((f for f in c if f >= s), default=max(c))] for c in (curve, after[2])) for s in (at, step)]
     if name != 'slower' and any(abs(a[0] - b[0]) > NEAR_HOT for a, b in pairs):
         found.append('HOT')
@@ -107,7 +112,7 @@ def symmetry(path=stored.FILE, *names):
                 for name, after in all_after:
                     found, pairs = broken(name, o['fillfactor'], before, after)
                     for what in ('n', *found):
-                        counts.setdefault(name, dict(n=0, step=0, HOT=0, WAL=0, rewrite=0))[what] += 1
+                        counts.setdefault(name, dict(n=0, step=0, dearer=0, HOT=0, WAL=0, rewrite=0))[what] += 1
                     if found:
                         print(f"{o['name']} at {o['fillfactor']} {name:8s}: {before[0]} {before[1]} -> {after[0]} {after[1]},"
                               + ','.join(f' HOT {a[0]:.0f} -> {b[0]:.0f} WAL {a[1]:.0f} -> {b[1]:.0f}' for a, b in pairs)
