@@ -66,13 +66,14 @@ $$;
 -- other tables or sets a foreign key, or hint bits are logged.
 CREATE FUNCTION ff_internal.statement_input(
     e ff_internal.table_evidence, OUT command float8[], OUT calls float8[], OUT rows float8[],
-    OUT sets_indexed float8[], OUT wal_records float8[], OUT wal_bytes float8[])
+    OUT sets_indexed float8[], OUT wal_records float8[], OUT wal_bytes float8[],
+    OUT blocks_dirtied float8[])
 LANGUAGE sql STABLE
 AS $$
     WITH seen AS MATERIALIZED (
         SELECT t.statement_id, t.command, t.how, t.columns,
                bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
-               h.began_at, h.calls, h.rows, h.wal_bytes,
+               h.began_at, h.calls, h.rows, h.wal_bytes, h.blocks_dirtied,
                CASE WHEN t.how = 'top' AND o.part = 1 AND ff_internal.writes_alone(e)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
@@ -90,7 +91,7 @@ AS $$
          CROSS JOIN LATERAL (
                SELECT min(n.began_at) AS began_at, sum(n.calls) * o.part AS calls, sum(n.rows) * o.part AS rows,
                       sum(n.wal_records) * o.part AS wal_records, sum(n.wal_bytes) * o.part AS wal_bytes,
-                      sum(n.wal_fpi) * o.part AS images
+                      sum(n.blocks_dirtied) * o.part AS blocks_dirtied, sum(n.wal_fpi) * o.part AS images
                  FROM ff_internal.statement_history n
                 WHERE n.statement_id = t.statement_id AND n.began_at >= b.began_at) h
          WHERE h.rows > 0
@@ -109,6 +110,7 @@ AS $$
                     WHEN s.command = 'DELETE' THEN 2 ELSE 0 END AS command,
                s.calls * l.times AS calls, s.rows * p.part * l.times AS rows,
                s.wal_records * p.part * l.times AS wal_records, s.wal_bytes * p.part * l.times AS wal_bytes,
+               s.blocks_dirtied * p.part * l.times AS blocks_dirtied,
                (ff_internal.changed_columns(e.relation, s.columns) && i.columns)::integer AS indexed
           FROM seen s
          CROSS JOIN later l
@@ -120,7 +122,7 @@ AS $$
          ORDER BY s.rows * p.part DESC, s.statement_id LIMIT 8
     )
     SELECT array_agg(t.command), array_agg(t.calls), array_agg(t.rows),
-           array_agg(t.indexed), array_agg(t.wal_records), array_agg(t.wal_bytes)
+           array_agg(t.indexed), array_agg(t.wal_records), array_agg(t.wal_bytes), array_agg(t.blocks_dirtied)
       FROM top t
 $$;
 
@@ -231,7 +233,7 @@ AS $$
                    greatest(0, r.updated - coalesce((e.since).updated, 0)) AS earlier_updated,
                    t.command AS statement_command, t.calls AS statement_calls, t.rows AS statement_rows,
                    t.sets_indexed AS statement_sets_indexed, t.wal_records AS statement_wal_records,
-                   t.wal_bytes AS statement_wal_bytes,
+                   t.wal_bytes AS statement_wal_bytes, t.blocks_dirtied AS statement_blocks_dirtied,
                    coalesce(e.indexed_share, ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated,
                                 coalesce(e.seen_same_page, 0) = 0
                                 AND (e.recent).hot_updated >= 0.5 * (e.recent).updated))

@@ -81,6 +81,7 @@ ff_evidence_statements(const Evidence *e, EvCommand command, size_t known)
 		sum.rows += v->rows;
 		sum.wal_records += or_else(v->wal_records, 0);
 		sum.wal_bytes += or_else(v->wal_bytes, 0);
+		sum.blocks_dirtied += or_else(v->blocks_dirtied, 0);
 	}
 	return sum;
 }

@@ -34,6 +34,7 @@ STATEMENT(rows)
 STATEMENT(sets_indexed)			/* 1: sets an indexed column, 0: none, NAN: unknown */
 STATEMENT(wal_records)
 STATEMENT(wal_bytes)			/* full-page images included */
+STATEMENT(blocks_dirtied)		/* that were clean; of indexes and of other tables, too */
 
 /* Counters and statements since the fillfactor and the indexes last changed. */
 ONE(observed_s)					/* seconds watched, idle ones included */

@@ -440,6 +440,52 @@ plan_course(const Evidence *e, FitPlan *p)
 	plan_events(e, p);
 }
 
+/* Size of the set, at most "all", of which n random picks, with repetition, touch "touched". */
+static double
+picked_from(double touched, double n, double all)
+{
+	double		least = touched;
+	double		most = all;
+
+	for (int i = 0; i < 60; i++)
+	{
+		double		size = (least + most) / 2;
+
+		if (size * (1 - exp(-n / size)) < touched)
+			least = size;
+		else
+			most = size;
+	}
+	return most;
+}
+
+/*
+ * Pages that updates pick from, at most all, by how many clean blocks they made dirty from one
+ * checkpoint to the next.  Blocks of the indexes count only for updates that are not HOT.  NAN:
+ * unknown.
+ */
+static double
+pages_updated(const Evidence *e, const FitPlan *p)
+{
+	EvStatement s = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, blocks_dirtied));
+	double		per_page = bound(p->live / e->blocks, 1, 1e15);
+	double		indexes = (1 - p->split.hot) * or_else(e->index_bytes, 0) / TW_BLCKSZ;
+	double		seconds = 0;
+	double		visits = 0;
+	double		cycles;
+
+	if (!(s.rows >= EXPLAINED * p->window.updated) || !(e->blocks > 0))
+		return NAN;
+	for (int i = 0; i < e->nintervals; i++)
+		if (e->interval[i].updated > 0)
+			seconds += e->interval[i].seconds;
+	for (int i = 0; i < e->nstatements; i++)
+		if (e->statement[i].command == EV_UPDATE)
+			visits += fmax(e->statement[i].calls, e->statement[i].rows / per_page);
+	cycles = fmax(1, seconds / bound(or_else(e->checkpoint_s, 300), 1, 1e9));
+	return picked_from(s.blocks_dirtied / cycles / (1 + indexes / e->blocks), visits / cycles, e->blocks);
+}
+
 /*
  * Size of the set that updates pick from.  Random picks from all rows would have touched more rows
  * than updated_pct shows; this is the set that leaves just that share.
@@ -449,22 +495,13 @@ rows_updated(const Evidence *e, const FitPlan *p)
 {
 	double		updates = p->window.updated + bound(e->earlier_updated, 0, 1e15);
 	double		seen = e->updated_pct / 100 * p->live;
-	double		least = seen;
-	double		most = p->live;
 
+	if (isnan(seen))
+		return or_else(pages_updated(e, p) / e->blocks, 1) * p->live;
 	/* other updates made them, before or once: these rows */
 	if (seen > (1 + TELLING) * updates)
 		return fmin(seen, p->live);
-	for (int i = 0; i < 60 && seen > 0; i++)
-	{
-		double		rows = (least + most) / 2;
-
-		if (rows * (1 - exp(-updates / rows)) < seen)
-			least = rows;
-		else
-			most = rows;
-	}
-	return seen > 0 ? most : p->live;
+	return seen > 0 ? picked_from(seen, updates, p->live) : p->live;
 }
 
 /*

@@ -297,7 +297,7 @@ test_event(void)
 	Evidence	e = observed(&l, 1, 2000);
 	int			right = 1;
 
-	e.statement[e.nstatements++] = (EvStatement) {EV_UPDATE, 1, 2000, 0, NAN, NAN};
+	e.statement[e.nstatements++] = (EvStatement) {EV_UPDATE, 1, 2000, 0, NAN, NAN, NAN};
 	e.interval[2].updated += 2000;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)

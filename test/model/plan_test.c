@@ -452,6 +452,42 @@ test_rows_updated(void)
 }
 
 static void
+test_pages_updated(void)
+{
+	Evidence	e = known(1, 0);
+	EvStatement *u = add(&e, EV_UPDATE, 20000, 20000, 0);
+
+	e.updated_pct = NAN;
+	e.live_rows = 1e5;
+	e.blocks = 1000;
+	e.index_bytes = 1000 * TW_BLCKSZ;
+	e.interval[0].updated = e.interval[0].hot = 20000;
+	e.checkpoint_s = 3600;
+	u->blocks_dirtied = 50;
+	ok(near(planned(&e)->live, 5000, 1), "50 of 1,000 pages dirtied by 20,000 updates: their rows are the live part");
+	e.checkpoint_s = 360;
+	u->blocks_dirtied = 500;
+	ok(near(planned(&e)->live, 5000, 1), "the same ten times, as there were ten checkpoints");
+	u->blocks_dirtied = 10 * 500 * (1 - exp(-2000 / 500.0));
+	ok(near(planned(&e)->live, 5e4, 10), "few updates between checkpoints: not all pages of the live part were dirtied");
+	u->blocks_dirtied = 20000;
+	ok(planned(&e)->cold == 0, "each update dirtied a page: nothing tells them apart");
+	u->blocks_dirtied = 500;
+	u->calls = 10000;
+	ok(near(planned(&e)->live, 5000, 1), "two rows a call, of neighbours");
+	e.interval[0].hot = 0;
+	ok(near(planned(&e)->live, 2500, 1), "no update is HOT: half of these blocks are the index's");
+	u->rows = 10000;
+	ok(planned(&e)->cold == 0, "half of the updates are of unknown statements");
+	u->rows = 20000;
+	u->blocks_dirtied = 0;
+	ok(planned(&e)->cold == 0, "unknown how many blocks were dirtied");
+	u->blocks_dirtied = 500;
+	e.updated_pct = 100;
+	ok(planned(&e)->cold == 0, "what pages show is believed instead");
+}
+
+static void
 test_growth(void)
 {
 	Evidence	e = known(0.9, 0.1);
@@ -839,6 +875,7 @@ main(void)
 	test_course();
 	test_cold_rows();
 	test_rows_updated();
+	test_pages_updated();
 	test_growth();
 	test_kept();
 	test_steps();

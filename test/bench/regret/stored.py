@@ -31,7 +31,28 @@ def load(path):
 def completed(o):
     """Adds the inputs that came after it was stored, from the rows of the extension's tables."""
     o['input'].update(held_once(o['samples'], o['intervals']))
+    for i in (o['input'], o.get('mirror')):
+        if i and 'statement_blocks_dirtied' not in i and i.get('statement_rows'):
+            i['statement_blocks_dirtied'] = dirtied(i, o['targets'] or [], o['statement_history'] or [])
     return o
+
+
+def dirtied(i, targets, history):
+    """Blocks that each statement dirtied, as statement_input(); of two with the same calls and rows, one or the other."""
+    sums = {}
+    for h in history:
+        sums.setdefault(h['statement_id'], [0, 0, 0])
+        for k, name in enumerate(('calls', 'rows', 'blocks_dirtied')):
+            sums[h['statement_id']][k] += h[name]
+    updates = {t['statement_id'] for t in targets if t['command'] == 'UPDATE'}
+    found = []
+    for command, calls, rows in zip(i['statement_command'], i['statement_calls'], i['statement_rows']):
+        near = {s: abs(math.log(sums[s][0] / calls)) + abs(math.log(sums[s][1] / rows)) for s in updates & set(sums)
+                if command == 1 and calls and rows and sums[s][0] and sums[s][1]}
+        best = min(near, key=near.get, default=None)
+        found.append(sums[best][2] * rows / sums[best][1] if best else None)
+        updates.discard(best)
+    return found
 
 
 def held_once(samples, intervals):
