@@ -278,7 +278,7 @@ BEGIN
         saves := CASE WHEN a.wal_saved <= 0 AND a.disk_bytes_change < 0
                       THEN pg_size_pretty(-a.disk_bytes_change) || ' disk'
                       ELSE pg_size_pretty(a.bytes) || CASE a.per WHEN ' a day' THEN '/d' ELSE '/1000' END END;
-        sure := a.confidence;
+        sure := CASE WHEN a.cause <> 'not_examined' THEN a.confidence END;
         why := a.phrase;
         RETURN NEXT;
         IF a.gain_pct IS NOT NULL THEN
@@ -308,7 +308,7 @@ CREATE VIEW @extschema@.ff_advice (
     action,   -- lower, raise, keep, wait
     saves,    -- what the change saves: WAL a day (/d), or WAL per 1,000 updates (/1000) until an hour was watched; disk
               -- if no WAL
-    sure,     -- confidence, 0 to 1
+    sure,     -- confidence, 0 to 1; NULL: not examined
     why       -- the cause; ff_advise() has the whole reason
 ) AS SELECT o.relation::text, o.now, o.new, o.action, o.saves, o.sure, o.why FROM ff_internal.overview() o
 $$);
@@ -393,9 +393,9 @@ BEGIN
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
     n := ff_internal.step_at(f.steps, d.step);
-    PERFORM ff_internal.note_fit(had, id, d, a.fillfactor,
-                CASE WHEN NOT ff_internal.keep_dismissal(id, had.rel_id IS NULL, d.changes, b.wal_bytes, a.observed)
-                     THEN b.wal_bytes END,
+    PERFORM ff_internal.note_fit(had, id, d,
+                ff_internal.keep_dismissal(id, had.rel_id IS NULL, d.changes, b.wal_bytes, a.observed),
+                a.fillfactor, b.wal_bytes,
                 ff_internal.wal_saved(b.wal_bytes, a.updates_per_s, extract(epoch FROM a.observed)::float8), a.observed,
                 CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END)
        FROM ff_internal.effect(v.evidence, f, d) b;

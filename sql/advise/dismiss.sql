@@ -114,7 +114,11 @@ BEGIN
       FROM ff_internal.followed r WHERE r.rel_id = ANY (ids);
     PERFORM ff_internal.note(u, 'dismissed', format('by %s%s: %s', current_user, left(ends, -6), reason))
        FROM unnest(ids) u;
-    RETURN format('advice for %s is dismissed%s', name, ends);
+    RETURN format('advice for %s is dismissed%s%s', name, ends, CASE WHEN NOT EXISTS (
+        SELECT FROM ff_internal.fit f JOIN ff_internal.followed r USING (rel_id)
+         WHERE f.rel_id = ANY (ids)
+           AND (f.to_fillfactor <> f.from_fillfactor OR (f.choice).action = 'rewrite' AND f.action = 'keep'))
+        THEN '; nothing is advised for it now' ELSE '' END);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_dismiss(regclass, text, timestamptz) IS

@@ -20,12 +20,12 @@ BEGIN
 END
 $$;
 
--- Writes what became of a table's advice since its last fit (NULL: none), and whether indexes block its updates.
--- wal_bytes: WAL a day that a change saves, NULL if it is dismissed; worth: in words; watched: how long. What a
--- day brings is known once an hour was watched: then advice is noted again. indexes: those that block.
+-- Writes what became of a table's advice since its last fit (NULL: none), unless it is dismissed, and whether indexes
+-- block its updates. wal_bytes: WAL a day that a change saves; worth: in words; watched: how long. What a day brings is
+-- known once an hour was watched: then advice is noted again. indexes: those that block.
 CREATE FUNCTION ff_internal.note_fit(
-    last ff_internal.fit, id bigint, d ff_internal.decision, fillfactor integer, wal_bytes float8, worth text,
-    watched interval, indexes text)
+    last ff_internal.fit, id bigint, d ff_internal.decision, dismissed boolean, fillfactor integer, wal_bytes float8,
+    worth text, watched interval, indexes text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -33,14 +33,17 @@ DECLARE
     -- advice to leave the present fillfactor; once that is changed, it is history
     stood   CONSTANT boolean := last.to_fillfactor <> fillfactor AND last.from_fillfactor = fillfactor;
     long    CONSTANT interval := make_interval(secs => ff_internal.threshold('RATES'));
+    least_move CONSTANT integer := 3;  -- that is worth a line; chosen
     blocks  CONSTANT boolean := d.seen_cause = 'indexed_column';
     blocked text;
 BEGIN
-    IF d.changes AND (stood IS NOT TRUE
-                    OR watched >= long AND watched - (ff_internal.observed_at() - last.made_at) < long) THEN
+    IF dismissed THEN
+        NULL;
+    ELSIF d.changes AND (stood IS NOT TRUE
+                       OR watched >= long AND watched - (ff_internal.observed_at() - last.made_at) < long) THEN
         PERFORM ff_internal.note(id, 'advised', format('fillfactor %s -> %s%s', fillfactor, d.step, ', ' || worth),
                                  CASE WHEN watched >= long THEN wal_bytes END);
-    ELSIF d.changes AND last.to_fillfactor <> d.step THEN
+    ELSIF d.changes AND abs(last.to_fillfactor - d.step) >= least_move THEN
         PERFORM ff_internal.note(id, 'moved', format('to fillfactor %s instead of %s%s', d.step, last.to_fillfactor,
                                                      ', ' || worth));
     ELSIF stood AND NOT d.changes THEN

@@ -48,7 +48,8 @@ RETURN (
                       THEN ' (' || nullif(t.provisional, 0) || ' of them provisional, which are not counted here)' END,
                       ': ' || nullif(ff_internal.brings(
                           t.wal_saved, t.disk_bytes_change - coalesce(t.rewrites_disk, 0), t.updates_per_s,
-                          t.observed_s, 100 * t.wal_saved / nullif(t.wal_now, 0), t.rewriting, t.rewrite_seconds, t.rewrites_disk),
+                          t.observed_s, 100 * t.wal_saved / nullif(t.wal_now, 0), t.rewriting, t.rewrite_seconds,
+                          t.rewrites_disk),
                           ''))
                ELSE (SELECT (ARRAY['nothing was collected yet: run CALL ff_collect()',
                                    'one collection so far: one more is needed, after some work',

@@ -328,6 +328,7 @@ AS $$
                   ' (' || (c->>'cause') || ')'),
            '--   rewrite: ' || (c->'rewrite'->>'reason') || '; '
                || coalesce(w.needs || ' by ' || (w.way->>'method'), 'but none is possible, see ff_script_json()'),
+           CASE WHEN call IS NULL THEN '--   no option changes: ff_script(rewrite => true) writes what runs it' END,
            concat(CASE WHEN (c->>'provisional')::boolean THEN '\if :provisional \\ ' END) || call
                || concat(CASE WHEN (c->>'provisional')::boolean THEN ' \endif' END)]) l(line)
      WHERE l.line IS NOT NULL

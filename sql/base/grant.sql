@@ -103,7 +103,7 @@ COMMENT ON FUNCTION @extschema@.ff_grant(name, text) IS
 'Grants a role what it needs; returns the statements that it ran.
 what: reader (may call advice, script, report, metrics) or collector (also CALL ff_collect() and '
 'ff_schedule(): it may write the history, which determines the advice).
-To undo it, REVOKE what the statements granted; DROP EXTENSION leaves the membership in pg_read_all_stats or '
-'pg_monitor.
+To undo it, REVOKE what the statements granted; DROP EXTENSION leaves USAGE of the schema, and the membership in '
+'pg_read_all_stats or pg_monitor.
 Errors: 22023 invalid what, 42704 no such role, 42501 the caller is neither a superuser nor a member of the '
 'extension''s owner, or may not grant the predefined role.';

@@ -182,7 +182,10 @@ BEGIN ATOMIC
     SELECT 1, 'week', 'This week', coalesce(ff_internal.html_table(
                'Newest first, at most eight lines; ff_changes() has all.', json_agg(r)), E'<p>Nothing is new.</p>\n')
       FROM (SELECT ff_internal.minute(n.at) AS at, n.relation AS "table", n.what, n.details
-              FROM @extschema@.ff_changes() n LIMIT 8) r
+              -- what was only decided must not push out what happened
+              FROM (SELECT * FROM @extschema@.ff_changes()
+                     ORDER BY what IN ('dismissed', 'taken back', 'moved', 'withdrawn'), at DESC LIMIT 8) n
+             ORDER BY n.at DESC, n.relation, n.what) r
     UNION ALL
     SELECT 5, 'held', 'What holds back pruning', ff_internal.html_table(
                'While one of these has an old snapshot, dead versions stay, and updates find no room. HOT share of the '

@@ -16,8 +16,9 @@ AS $$
            format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s', round(p.removable),
                   round(p.total), round(100 * p.removable / p.total), round(l.starts_at)),
            CASE WHEN NOT o.enabled THEN NULL
-                WHEN p.removable >= l.starts_at
-                THEN 'a vacuum is due but did not run: see autovacuum_max_workers and autovacuum_vacuum_cost_limit'
+                WHEN least(p.removable, p.before) >= l.starts_at
+                THEN 'a vacuum was due at two samples: see autovacuum_max_workers and autovacuum_vacuum_cost_limit'
+                WHEN p.removable >= l.starts_at THEN 'a vacuum is due'
                 WHEN o.scale <= 0.01 THEN 'low already' END,
            CASE WHEN o.enabled
                 THEN 'dead rows take room that updates could use, and vacuum is not due yet; each reads the indexes'
@@ -25,8 +26,10 @@ AS $$
       FROM constant k, ff_internal.user_table c
       JOIN ff_internal.followed r ON r.relid = c.relid
      CROSS JOIN LATERAL (
-           SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
-             FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
+           SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.removable,
+                  lead(s.removable, 1, 0) OVER (ORDER BY s.sampled_at DESC) AS before
+             FROM (SELECT *, dead_rows - recently_dead_rows AS removable FROM ff_internal.page_sample) s
+            WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
      CROSS JOIN LATERAL ff_internal.autovacuum(c.reloptions) o
      CROSS JOIN LATERAL (SELECT least(o.most, o.threshold +
                                  o.scale * coalesce(nullif(c.reltuples, 0), p.live_rows))) l(starts_at)
@@ -97,11 +100,11 @@ AS $$
               WHEN f.images_pct < k.images_pct THEN 'less than half of the WAL is full-page images' END,
          'full-page images may be most of the WAL; they compress, for CPU time at first changes after a checkpoint'),
         (40, 'idle_in_transaction_session_timeout', f.minutes || 'min', 'trial',
-         CASE WHEN i.n = 0 THEN 'no session was seen idle in transaction for a minute'
+         CASE WHEN i.n = 0 THEN 'no collection saw a session that held a snapshot idle in transaction for a minute'
               ELSE format('%s idle in transaction held a snapshot for a minute, the longest (role %s) for %s',
                           ff_internal.counted(i.n, 'session'), coalesce(quote_ident(i.role), 'unknown'),
                           ff_internal.span(i.seconds)) END,
-         CASE WHEN i.n = 0 THEN 'no such session was seen'
+         CASE WHEN i.n = 0 THEN 'no collection saw one'
               WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND 60000 * f.minutes
               THEN 'set already' END,
          'what such a session could see cannot be pruned, see ff_horizon(); the server then ends such sessions'),

@@ -20,6 +20,7 @@ BEGIN ATOMIC
                max(w.difference) FILTER (WHERE w.measure = 'bytes per row' AND w.weight > 0) AS size,
                sum(w.weight * ln(1 + w.difference / 100)) FILTER (WHERE w.weight > 0 AND w.difference > -100) AS cost,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
+               '; ' || max(w.note) FILTER (WHERE w.place = 1) AS left_out,
                max(w.before) FILTER (WHERE w.place = 1) AS n1, max(w.after) FILTER (WHERE w.place = 1) AS n2,
                max(w.before) FILTER (WHERE w.place = 2) AS u1, max(w.after) FILTER (WHERE w.place = 2) AS u2
           FROM w
@@ -33,14 +34,16 @@ BEGIN ATOMIC
                (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> '', s.verdict, false,
                 format('hardly any %s; only the size is judged', f.what)),
                (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,
-                format('%s with %s %s before it; %s with %s are needed; later collections add none',
-                       ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.intervals, k.updates)),
+                concat(format('%s with %s %s before it; %s with %s are needed; later collections add none',
+                              ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.intervals, k.updates),
+                       f.left_out)),
                (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
                 format('%s with %s %s since it; %s with %s are needed%s',
                        ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates,
                        -- the first third is left out (settling)
-                       CASE WHEN f.n2 < k.intervals
-                            THEN format('; about %s more collections after work', 2 * k.intervals - 1 - f.n2) END)),
+                       concat(CASE WHEN f.n2 < k.intervals THEN format('; about %s more collections after work',
+                                                                       2 * k.intervals - 1 - f.n2) END,
+                              f.left_out))),
                (4, f.better <> '' AND f.worse <> '', CASE WHEN f.cost < -k.cost_matters THEN 'helped'
                                                           WHEN f.cost > k.cost_matters THEN 'hurt'
                                                           ELSE 'no difference' END, false,
@@ -96,7 +99,8 @@ AS $$
          ORDER BY c.seen_at DESC, c.relation, c.change, j.place
     )
     SELECT v.relation, date_trunc('second', v.seen_at), v.change, v.measure,
-           CASE WHEN o.anything THEN 'too early' ELSE v.verdict END, r.x[1], r.x[2], r.x[3],
+           CASE WHEN NOT o.anything THEN v.verdict WHEN v.verdict = 'equal' THEN 'unclear' ELSE 'too early' END,
+           r.x[1], r.x[2], r.x[3],
            CASE WHEN NOT o.anything THEN r.x[4] END, CASE WHEN NOT o.anything THEN r.x[5] END, v.unit, n.note,
            CASE WHEN v.place = 0 AND v.verdict = 'hurt'
                 THEN CASE v.kind WHEN 'setting' THEN ff_internal.undo_setting(v.setting, v.old_value)
@@ -106,7 +110,7 @@ AS $$
                                  v.relation, (v.altered).old_options, (v.altered).new_options, v.kind) END END
       FROM v
       -- hide an interval of 100 points, or as wide as the value before: it says nothing (chosen)
-     CROSS JOIN LATERAL (SELECT coalesce(v.verdict = 'unclear' AND v.high - v.low
+     CROSS JOIN LATERAL (SELECT coalesce(v.verdict IN ('unclear', 'equal') AND v.high - v.low
                                          >= CASE v.unit WHEN '%' THEN 100 ELSE v.before END, false)) o(anything)
      CROSS JOIN LATERAL (
            -- WAL and size as shares of the value before: the model counts all WAL, and the table may have grown since
@@ -173,13 +177,19 @@ CREATE VIEW @extschema@.ff_verified (
     change,   -- fillfactor (two numbers), option, index, file, setting
     verdict,  -- helped, no difference, hurt, too early
     result    -- a line for each measure that counts, before -> after (uncertain: the 95 % interval of the difference
-              -- includes zero); what the advice predicted; the statements that undo a change that hurt
+              -- includes zero; so far: too early to tell); what the advice predicted; the statements that undo a change
+              -- that hurt
 ) AS
 SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'), regexp_replace(v.change, '^fillfactor ', ''),
        max(v.verdict) FILTER (WHERE v.measure = 'overall'),
        concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
            max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),
            max(v.note) FILTER (WHERE v.measure = 'statements'),
+           'so far: ' || CASE WHEN 'too early' = max(v.verdict) FILTER (WHERE v.measure = 'overall')
+                              THEN string_agg(format('%s %s -> %s%s', v.measure, v.before, v.after, ' ' || v.unit), '; '
+                                              ORDER BY v.measure)
+                                       FILTER (WHERE v.before + v.after >= 0
+                                                 AND v.measure IN ('HOT share', 'WAL per update', 'bytes per row')) END,
            'predicted: ' || nullif(concat_ws(', ',
                 max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT',
                 max(v.predicted) FILTER (WHERE v.measure = 'WAL per update') || ' bytes of WAL'), '')), 46),

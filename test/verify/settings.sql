@@ -2,7 +2,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(32);
+SELECT plan(33);
 
 CREATE FUNCTION row_of(name text, OUT action text, OUT proposed text, OUT evidence text, OUT reason text, OUT ddl text,
     OUT undo text)
@@ -68,9 +68,10 @@ SELECT is((SELECT ddl FROM of_table), 'ALTER TABLE public.big SET (autovacuum_va
 SELECT is((SELECT undo FROM of_table), 'ALTER TABLE public.big RESET (autovacuum_vacuum_scale_factor);',
     'many removable dead rows: the undo');
 SELECT sampled(20000, 9000, 100);
-SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)',
-    'a vacuum is due but does not come: leave');
-SELECT matches((SELECT reason FROM of_table), '^a vacuum is due but did not run',
+SELECT is((SELECT (action, proposed_value)::text FROM of_table), '(leave,)', 'a vacuum is due: leave');
+SELECT matches((SELECT reason FROM of_table), '^a vacuum is due[;.]?$', 'a vacuum is due: the reason says so');
+SELECT sampled(20000, 9000, 100);
+SELECT matches((SELECT reason FROM of_table), '^a vacuum was due at two samples',
     'a vacuum is due but does not come: the reason says so');
 ALTER TABLE big SET (autovacuum_vacuum_scale_factor = '.30', fillfactor = 90);
 SELECT sampled(20000, 3000, 100);
