@@ -132,9 +132,9 @@ BEGIN ATOMIC
                    array_agg(coalesce(s.hot_pct_high, s.hot_pct) / 100) AS high,
                    array_agg(0.5 * s.size_bytes / p.size_bytes) AS size,
                    array_agg(0.5 * s.wal_bytes_per_update / p.wal_bytes_per_update) AS wal,
-                   string_agg(format('%s: %s.', CASE s.fillfactor WHEN present THEN 'Now'
+                   string_agg(format('%s: %s.', CASE s.fillfactor WHEN present THEN 'Left as it is'
                                                      ELSE 'Advised ' || s.fillfactor END,
-                       coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT')
+                       coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT predicted')
                            || format(' (%s to %s)', s.hot_pct_low::numeric(9, 1), s.hot_pct_high::numeric(9, 1)),
                            pg_size_pretty(s.size_bytes) || ', no updates foreseen')), ' '
                        ORDER BY s.fillfactor <> present) FILTER (WHERE s.fillfactor IN (present, advised)) AS words

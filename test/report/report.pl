@@ -229,7 +229,7 @@ my $small = $node->safe_psql('many', q(SELECT (ff_internal.curve_pictures(array_
 	jsonb_build_object('fillfactor', f, 'hot_pct', 100 - f, 'hot_pct_low', 90 - f, 'hot_pct_high', 110 - f,
 		'size_bytes', 1000000 / f))
 	FROM generate_series(10, 100) f) p(s)));
-my $words = quotemeta 'Now: 0.0 % HOT (-10.0 to 10.0). Advised 42: 58.0 % HOT (48.0 to 68.0).';
+my $words = quotemeta 'Left as it is: 0.0 % HOT predicted (-10.0 to 10.0). Advised 42: 58.0 % HOT predicted (48.0 to 68.0).';
 like($small, qr/^<svg .*<desc>$words<\/desc>.*d="M0 20H0V22H4V24H7.*<path class="advised" d="M114 0V200".*<\/svg>$/s,
 	'small curve: it shows the current and the advised fillfactor');
 cmp_ok(length $small, '<', 2000, 'small curve: it takes less than 2000 bytes');
