@@ -133,7 +133,10 @@ BEGIN
                 THEN format('nothing was written to it for %s',
                             CASE WHEN e.intervals IS NULL THEN ff_internal.span(e.window_s) ELSE 'a day or longer' END)
                      || coalesce(', and ' || pg_size_pretty(kept) || ' of its ' || pg_size_pretty(e.heap_bytes)
-                                     || ' are room for updates: set to 100 and rewritten, it gives them back',
+                                     || ' are room for updates: '
+                                     || CASE WHEN e.window_s < ff_internal.threshold('FULL_DAY')
+                                             THEN 'if that stays so, ' ELSE '' END
+                                     || 'set to 100 and rewritten, it gives them back',
                                  ': while that is so, it needs nothing')
                 ELSE concat(ff_internal.counted((e.counted).updated, 'update'), ' in ', ff_internal.span(e.window_s),
                             ' against ' || ff_internal.counted(nullif((e.counted).inserted, 0), 'inserted row')) || CASE

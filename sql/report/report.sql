@@ -135,8 +135,8 @@ BEGIN
             '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n', ff_internal.html(concat_ws('; ',
             'about ' || round(e.live_rows) || ' rows',
             pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
-            format('left as it is: %s with indexes in %s', pg_size_pretty(now.size_bytes + now.index_bytes),
-                   ff_internal.span(ff_internal.setting('payback_time'))),
+            'left as it is: ' || pg_size_pretty(now.size_bytes + now.index_bytes) || ' with indexes in '
+                || ff_internal.span(ff_internal.setting('payback_time')),
             ff_internal.number(now.settled_hot_pct, 1, ' % HOT once settled'),
             'changed: CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
             'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),

@@ -163,7 +163,7 @@ SELECT unnest(ARRAY[is(w.phrase, v.phrase, 'a reserve that nothing uses: the phr
 	matches(w.reason, v.reason, 'a reserve that nothing uses: the reason, ' || v.phrase)])
   FROM ff_internal.advice('closed') a
  CROSS JOIN (VALUES (40, 'its reserve is not used', '^Nothing was written to it for 3 hours, and 12 MB of its 20 MB are room for updates: '
-	'set to 100 and rewritten, it gives them back[.]'),
+	'if that stays so, set to 100 and rewritten, it gives them back[.]'),
 	(80, 'not written to', 'needs nothing[.]')) v(fillfactor, phrase, reason)
  CROSS JOIN LATERAL ff_internal.words(jsonb_populate_record(a.evidence, jsonb_build_object('fillfactor', v.fillfactor,
 	'heap_bytes', 20971520, 'blocks', 2560, 'live_rows', 2560 * ff_internal.rows_per_page(40, 100),
