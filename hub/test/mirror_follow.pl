@@ -206,6 +206,17 @@ is(value(qq(SELECT dblink_connect('reader', 'source');
 	is(value($still), 'true', 'those analyzed later do');
 }
 
+# an index cannot be made here, and then its table is dropped there
+value('CREATE TABLE taken (id int)');
+there('CREATE TABLE soon_gone (id int); CREATE INDEX taken ON soon_gone (id)');
+collect();
+like(unread(), qr/index taken of public.soon_gone: 42P07/, 'an index whose name is taken here cannot be made');
+there('DROP TABLE soon_gone');
+collect();
+is(names('mirror'), names('source'), 'its table is dropped here, too');
+is(unread(), '[]', 'and is not named any more');
+value('DROP TABLE taken');
+
 # somebody drops a table of the mirror
 value('DROP TABLE shop.jobs');
 collect();
@@ -268,15 +279,26 @@ is(value($relations), $before, 'under its new name it is the same source');
 value(q(ALTER SERVER source OPTIONS (SET dbname 'shop')));
 $source->safe_psql('postgres', 'ALTER DATABASE renamed RENAME TO shop');
 
-# another database behind the same name
-$rel_id = value(q(SELECT rel_id FROM ff_internal.relation WHERE relname ~ '^orders' AND closed_at IS NULL));
+# another database behind the same name, with more tables than a collection can make
+there(q(SELECT format('CREATE TABLE shop.many_%s (id int PRIMARY KEY, n int)', g) FROM generate_series(1, 400) g \gexec));
+collect() foreach 1 .. 2;
+there('INSERT INTO shop.many_1 SELECT g FROM generate_series(1, 700) g; UPDATE shop.many_1 SET n = 1');
+collect();
+is(names('mirror'), names('source'), 'two collections make 400 tables');
+my $rel_ids = q(SELECT md5(string_agg(relname || ' ' || rel_id, ', ' ORDER BY relname)) || ' ' || count(*)
+	FROM ff_internal.relation WHERE closed_at IS NULL);
+my $known = value($rel_ids);
+my $updated = value('SELECT sum(updated) FROM ff_internal.counter_interval');
 $source->safe_psql('postgres', 'ALTER DATABASE shop RENAME TO old');
 $source->safe_psql('postgres', 'CREATE DATABASE shop TEMPLATE old');
+there('UPDATE shop.many_1 SET n = 2; UPDATE shop.many_400 SET n = 2') foreach 1 .. 2;
 collect();
-is(names('mirror'), names('source'), 'a copy behind the same name has the same tables');
-is(value(q(SELECT count(*) FROM ff_internal.relation WHERE relname ~ '^orders' AND closed_at IS NULL AND rel_id = )
-	. $rel_id),
-	'1', 'which keep their history');
+isnt(names('mirror'), names('source'), 'of a copy behind the same name, not all tables are found at once');
+collect() foreach 1 .. 2;
+is(names('mirror'), names('source'), 'then all are');
+is(value($rel_ids), $known, 'and keep their history');
+is(value('SELECT sum(updated) FROM ff_internal.counter_interval'), $updated,
+	'no counter of the copy is compared with one of the former source');
 $source->safe_psql('postgres', 'DROP DATABASE old');
 
 # fewer rights
@@ -289,6 +311,14 @@ like(value(q(SELECT said->>'denied' FROM ff_internal.observed WHERE kind = 'serv
 is(value(q(SELECT said->>'reason' FROM ff_internal.observed WHERE kind = 'statements')),
 	'permission denied: GRANT EXECUTE ON FUNCTION ext.pg_stat_statements_info() TO monitor', 'in one of two functions, too');
 is(names('mirror'), names('source'), 'the rest is read');
+is(value($rel_ids), $known, 'a source whose identifier may not be read any more is the same');
+value(q(UPDATE ff_hub.mirror m SET identity = hashtextextended(a.address, a.oid) || ' ' || a.oid
+	FROM (SELECT concat(said->>'host', ':', said->>'port') AS address, (said->>'database_oid')::bigint AS oid
+		FROM ff_internal.observed WHERE kind = 'server') a));
+there('GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
+collect() foreach 1 .. 3;
+is(value($rel_ids), $known, 'so is one whose identifier may be read from now on');
+is(value('SELECT count(*) FROM ff_hub.mirrored WHERE source_oid IS NULL'), '0', 'whose OIDs are the same');
 $mirror->stop;
 $source->stop;
 done_testing();

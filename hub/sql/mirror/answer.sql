@@ -164,35 +164,46 @@ AS $$
     ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said
 $$;
 
--- Digests as they are sent again, without those of buckets that failed.
+-- Digests as they are sent again. Of a bucket that failed it is empty, so that the source sends this again, also if
+-- it has no such table any more.
 CREATE FUNCTION ff_hub.digests_said(known jsonb, said jsonb, failed bigint[]) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
-RETURN (SELECT coalesce(jsonb_object_agg(d.key, d.value), '{}')
-          FROM jsonb_each(jsonb_strip_nulls(known || said)) d
-         WHERE d.key ~ '^[0-9]{1,4}$' AND length(d.value #>> '{}') <= 100
-           AND d.key::bigint <> ALL (coalesce(failed, '{}')));
+RETURN (SELECT coalesce(jsonb_object_agg(d.key, CASE WHEN d.key::bigint = ANY (failed) THEN '""' ELSE d.value END), '{}')
+          FROM jsonb_each(jsonb_strip_nulls(known || said) || coalesce((SELECT jsonb_object_agg(f, '')
+                            FROM unnest(failed) f WHERE f IS NOT NULL), '{}')) d
+         WHERE d.key ~ '^[0-9]{1,4}$' AND length(d.value #>> '{}') <= 100);
 
 -- Stores an observation: makes this database like the source and replaces what the source said. address: where it was
--- read, host:port; NULL: from a file. A source that may not tell its system identifier gets one made of these.
+-- read, host:port; NULL: from a file. A source that may not tell its system identifier keeps the one that it told
+-- before, or gets one made of these.
 CREATE FUNCTION ff_hub.take(said jsonb, address text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     m        ff_hub.mirror;
     here     jsonb;
+    made_up  text;
     failures jsonb;
     failed   bigint[];
 BEGIN
     PERFORM ff_hub.check_observation(said);
     here := ff_hub.server_said(said->'server');
     SELECT * INTO STRICT m FROM ff_hub.mirror;
+    made_up := hashtextextended(address, (here->>'database_oid')::bigint);
     here := here || jsonb_build_object('server', m.server,
         'host', nullif(regexp_replace(address, ':[0-9,]*$', ''), ''), 'port', substring(address FROM ':([0-9,]+)$'),
-        'system_identifier', coalesce(here->>'system_identifier',
-            hashtextextended(address, (here->>'database_oid')::bigint)::text),
         'read_at', CASE WHEN m.server IS NULL THEN here->'read_at' ELSE to_jsonb(clock_timestamp()) END);
-    IF m.identity <> concat_ws(' ', here->>'system_identifier', here->>'database_oid') THEN
-        PERFORM ff_hub.renumber(said);
+    here := here || jsonb_build_object('system_identifier', coalesce(here->>'system_identifier',
+        (SELECT o.said->>'system_identifier' FROM ff_internal.observed o
+          WHERE o.kind = 'server' AND (o.said->'host', o.said->'port', o.said->'database_oid')
+                                      = (here->'host', here->'port', here->'database_oid')), made_up));
+    IF m.identity NOT IN (concat_ws(' ', here->>'system_identifier', here->>'database_oid'),
+                          concat_ws(' ', made_up, here->>'database_oid')) THEN
+        PERFORM ff_hub.forget_source();
+    END IF;
+    IF ff_hub.find_former(said) THEN
+        -- what was said of them last is of the former source: no difference crosses this
+        here := here || jsonb_build_object('database_reset', here->'read_at');
     END IF;
     -- all are tried again, twenty are named
     SELECT coalesce(jsonb_agg(left(ff_internal.plain(f.what), 400)) FILTER (WHERE f.place <= 20), '[]')

@@ -40,7 +40,8 @@ BEGIN
         RETURNING coalesce(m.table_oid, m.source_oid)::bigint % 1021 AS bucket
     )
     SELECT array_agg(DISTINCT g.bucket) INTO lost FROM gone g;
-    UPDATE ff_hub.mirror SET shapes = shapes - lost::text[] WHERE lost IS NOT NULL;
+    UPDATE ff_hub.mirror SET shapes = shapes || (SELECT jsonb_object_agg(l, '') FROM unnest(lost) l WHERE l IS NOT NULL)
+     WHERE lost <> ARRAY[NULL::bigint];
 END
 $$;
 
@@ -54,32 +55,31 @@ RETURN (SELECT ff_hub.attempt(coalesce(format('ALTER TABLE %s DROP CONSTRAINT ',
           LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
          WHERE c.oid = index AND ff_hub.is_mirrored(i.indrelid));
 
--- After the source became another database (a restore, another host), finds tables by their names; indexes are made
--- again.
-CREATE FUNCTION ff_hub.renumber(said jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE
+-- The source became another database (a restore, another host): its tables have other OIDs there.
+CREATE FUNCTION ff_hub.forget_source() RETURNS void
+LANGUAGE sql VOLATILE
 AS $$
-DECLARE
-    old ff_hub.mirrored[];
-BEGIN
-    WITH gone AS (DELETE FROM ff_hub.mirrored m RETURNING m)
-    SELECT array_agg(g.m) INTO old FROM gone g;
-    INSERT INTO ff_hub.mirrored
-    SELECT n.oid, o.relid, NULL, o.shape
-      FROM unnest(old) o
-      JOIN jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
-        ON n.shape->>'schema' = o.shape->>'schema' AND n.shape->>'name' = o.shape->>'name'
-     WHERE o.table_oid IS NULL AND n.shape->'kind' = o.shape->'kind'
-    ON CONFLICT DO NOTHING;
-    PERFORM ff_hub.drop_mirrored_index(o.relid) FROM unnest(old) o WHERE o.table_oid IS NOT NULL;
-    PERFORM ff_hub.drop_mirrored(ARRAY(
-        SELECT o.relid FROM unnest(old) o
-         WHERE o.table_oid IS NULL AND o.relid NOT IN (SELECT m.relid FROM ff_hub.mirrored m)));
-END
+    DELETE FROM ff_hub.mirrored WHERE table_oid IS NOT NULL;
+    UPDATE ff_hub.mirrored SET source_oid = NULL
 $$;
 
--- Drops these tables. Returns the errors.
-CREATE FUNCTION ff_hub.drop_mirrored(relations oid[]) RETURNS SETOF text
+-- Finds tables of a former source by their names; their indexes are made again. Returns whether there are any.
+CREATE FUNCTION ff_hub.find_former(said jsonb) RETURNS boolean
+LANGUAGE sql VOLATILE
+AS $$
+    WITH found AS (
+        UPDATE ff_hub.mirrored m SET source_oid = n.oid
+          FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+         WHERE m.source_oid IS NULL AND n.shape->>'schema' = m.shape->>'schema' AND n.shape->>'name' = m.shape->>'name'
+           AND n.shape->'kind' = m.shape->'kind'
+        RETURNING m.relid
+    )
+    SELECT count(ff_hub.drop_mirrored_index(i.indexrelid)) IS NOT NULL AND count(f.relid) > 0
+      FROM found f LEFT JOIN pg_index i ON i.indrelid = f.relid
+$$;
+
+-- Drops these tables. Returns the errors, each with the bucket of its table.
+CREATE FUNCTION ff_hub.drop_mirrored(relations oid[], OUT bucket bigint, OUT what text) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -89,28 +89,34 @@ BEGIN
     PERFORM ff_hub.attempt(ff_hub.detach_statement(i.inhrelid, i.inhparent))
        FROM pg_inherits i WHERE i.inhrelid = ANY (relations) OR i.inhparent = ANY (relations);
     FOR one IN
-        SELECT c.oid::regclass::text AS name FROM pg_class c
+        SELECT c.oid::regclass::text AS name, m.source_oid FROM pg_class c
+          LEFT JOIN ff_hub.mirrored m ON m.relid = c.oid
          WHERE c.oid = ANY (relations) AND ff_hub.is_mirrored(c.oid)
     LOOP
         fault := ff_hub.attempt(format('DROP TABLE %s', one.name));
         IF fault IS NOT NULL THEN
-            RETURN NEXT one.name || ': ' || fault;
+            bucket := one.source_oid::bigint % 1021;
+            what := one.name || ': ' || fault;
+            RETURN NEXT;
         END IF;
     END LOOP;
     PERFORM ff_hub.forget_lost();
 END
 $$;
 
--- Drops the tables that the source does not have any more.
-CREATE FUNCTION ff_hub.drop_gone(said jsonb) RETURNS SETOF text
+-- Drops the tables that the source does not have any more; those of a former one, once all of its tables were sent.
+CREATE FUNCTION ff_hub.drop_gone(said jsonb, OUT bucket bigint, OUT what text) RETURNS SETOF record
 LANGUAGE sql VOLATILE
 AS $$
-    SELECT ff_hub.drop_mirrored(array_agg(m.relid))
-      FROM ff_hub.mirrored m
-     WHERE m.table_oid IS NULL AND said->'shapes' ? (m.source_oid::bigint % 1021)::text
-       AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
-                        WHERE n.oid = m.source_oid AND n.shape IS NOT NULL)
-    HAVING count(*) > 0
+    SELECT d.*
+      FROM (SELECT array_agg(m.relid) AS relations
+              FROM ff_hub.mirrored m
+             WHERE m.table_oid IS NULL
+               AND CASE WHEN m.source_oid IS NULL THEN (said->>'left')::bigint = 0
+                        ELSE said->'shapes' ? (m.source_oid::bigint % 1021)::text
+                             AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+                                              WHERE n.oid = m.source_oid AND n.shape IS NOT NULL) END) g
+     CROSS JOIN LATERAL ff_hub.drop_mirrored(g.relations) d
 $$;
 
 -- Drops indexes that these tables do not have any more on the source, or have differently or under another name.
@@ -207,7 +213,7 @@ BEGIN
             fault := ff_hub.attempt(VARIADIC ff_hub.table_statements(wanted));
         END IF;
         IF fault IS NULL THEN
-            INSERT INTO ff_hub.mirrored VALUES (id, to_regclass(name), NULL, wanted);
+            INSERT INTO ff_hub.mirrored VALUES (to_regclass(name), id, NULL, wanted);
         END IF;
     ELSIF fault IS NULL THEN
         UPDATE ff_hub.mirrored o SET shape = wanted WHERE o.source_oid = id;
@@ -261,7 +267,8 @@ AS $$
                   FROM ff_hub.mirrored c
                  CROSS JOIN LATERAL jsonb_array_elements_text(c.shape->'parents') WITH ORDINALITY n(parent, place)
                   JOIN ff_hub.mirrored p ON p.source_oid = n.parent::oid
-                 WHERE NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.relid AND i.inhparent = p.relid)
+                 WHERE c.source_oid IS NOT NULL
+                   AND NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.relid AND i.inhparent = p.relid)
                  ORDER BY c.source_oid, n.place) n) a
      WHERE a.fault IS NOT NULL
 $$;
@@ -289,7 +296,7 @@ BEGIN
         RETURN fault;
     END IF;
     INSERT INTO ff_hub.mirrored
-    SELECT id, c.oid, of_table.source_oid, wanted
+    SELECT c.oid, id, of_table.source_oid, wanted
       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
      WHERE i.indrelid = of_table.relid AND c.relname = wanted->>'name'
     ON CONFLICT (source_oid) DO UPDATE SET shape = mirrored.shape - 'options' || wanted;
@@ -315,7 +322,7 @@ DECLARE
 BEGIN
     PERFORM ff_hub.move_aside(said);
     PERFORM ff_hub.drop_indexes(said);
-    RETURN QUERY SELECT NULL::bigint, g FROM ff_hub.drop_gone(said) g;
+    RETURN QUERY SELECT * FROM ff_hub.drop_gone(said);
     FOR one IN
         SELECT n.oid, n.shape, n.oid % 1021 AS bucket
           FROM jsonb_to_recordset(said->'tables') n(oid bigint, shape jsonb)

@@ -7,8 +7,8 @@ CREATE TABLE ff_hub.mirror (
     only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one), -- key
     server   name,                         -- foreign server used to ask it; NULL: its observations are imported
     identity text,                         -- system identifier and OID of the database; NULL: not read yet
-    shapes   jsonb NOT NULL DEFAULT '{}',  -- digest of the shapes in each bucket of tables, where all were made here
-    counters jsonb NOT NULL DEFAULT '{}',  -- digest of the counters in each bucket
+    shapes   jsonb NOT NULL DEFAULT '{}',  -- digest of the shapes in each bucket of tables; empty: not all are here
+    counters jsonb NOT NULL DEFAULT '{}',  -- digest of the counters in each bucket; empty: of not all
     clock    timestamptz                   -- time of the last observation by the source's clock
 );
 $$);
@@ -16,8 +16,8 @@ $$);
 CALL ff_internal.define($$
 CREATE TABLE ff_hub.mirrored (
     -- The tables and indexes of the source that were made here.
-    source_oid oid PRIMARY KEY,    -- OID there
-    relid      oid NOT NULL UNIQUE, -- OID here
+    relid      oid PRIMARY KEY,    -- OID here
+    source_oid oid UNIQUE,         -- OID there; NULL: of a former source, and not found in the present one yet
     table_oid  oid,                -- of an index: OID of its table there; NULL: a table
     shape      jsonb NOT NULL      -- what the source said of it, and what it is like here
 );
