@@ -307,11 +307,13 @@ WITH asked AS MATERIALIZED (
              LIMIT greatest(0, %6$s - (SELECT count(DISTINCT (o.queryid, o.toplevel)) FROM entry o
                                         JOIN known k ON k.key = o.queryid || ' ' || o.toplevel))
         ), text AS (
-            -- not of statements that keep their constants, such as passwords, and seldom write a table
+            -- only of statements whose constants are parameters here: others may keep a password
             SELECT DISTINCT ON (n.queryid, n.toplevel) n.*,
-                   CASE WHEN s.query ~* ('^([[:space:]]|--[^\n]*\n|/[*].*?[*]/)*'
-                                         '((create|alter|do|set|explain)\M|copy[[:space:]]*[(])') THEN ''
-                        ELSE s.query END AS query
+                   CASE WHEN s.query ~* ('^([[:space:](]|--[^\n]*\n|/[*].*?[*]/)*'
+                                         '(select|insert|update|delete|merge|with|values|table|prepare)\M') THEN s.query
+                        WHEN s.query ~* '^[[:space:]]*copy[[:space:]]+[^''([:space:]][^'']*?\mfrom\M'
+                        THEN regexp_replace(s.query, '\mfrom\M.*', 'FROM STDIN', 'i')
+                        ELSE '' END AS query
               FROM new n JOIN %3$s(true) s ON s.queryid = n.queryid AND %1$s = n.toplevel AND s.dbid = %4$s
              WHERE (SELECT count(*) FROM new) > 0 AND s.query IS NOT NULL
         )
@@ -366,8 +368,12 @@ WITH asked AS MATERIALIZED (
          format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint() TO %I', current_user)),
         ((SELECT count(*) FROM unread) > 0,
          'widths of columns in pg_stats, so the mean length of a row is estimated from relpages and reltuples',
-         format('GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %I',
-                (SELECT string_agg(quote_ident(u.nspname), ', ' ORDER BY u.nspname) FROM unread u), current_user)))
+         CASE WHEN h.version >= 140000 AND (SELECT count(*) > 5 OR bool_or(u.nspname ~ '[[:cntrl:]]') FROM unread u)
+              THEN format('GRANT pg_read_all_data TO %I', current_user)
+              ELSE format('GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %I',
+                          (SELECT string_agg(quote_ident(u.nspname), ', ' ORDER BY u.nspname)
+                             FROM (SELECT * FROM unread WHERE nspname !~ '[[:cntrl:]]' ORDER BY 1 LIMIT 5) u),
+                          current_user) END))
         d(missing, what, "grant") WHERE d.missing
 )
 SELECT jsonb_build_object('format', 1,

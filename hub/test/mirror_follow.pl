@@ -311,6 +311,8 @@ like(value(q(SELECT said->>'denied' FROM ff_internal.observed WHERE kind = 'serv
 is(value(q(SELECT said->>'reason' FROM ff_internal.observed WHERE kind = 'statements')),
 	'permission denied: GRANT EXECUTE ON FUNCTION ext.pg_stat_statements_info() TO monitor', 'in one of two functions, too');
 is(names('mirror'), names('source'), 'the rest is read');
+like(error("SELECT * FROM $_()"), qr/^WARNING:  the source denied sessions and statements of other roles/,
+	"$_() does not say that there is nothing") foreach qw(ff_horizon ff_settings);
 is(value($rel_ids), $known, 'a source whose identifier may not be read any more is the same');
 value(q(UPDATE ff_hub.mirror m SET identity = hashtextextended(a.address, a.oid) || ' ' || a.oid
 	FROM (SELECT concat(said->>'host', ':', said->>'port') AS address, (said->>'database_oid')::bigint AS oid

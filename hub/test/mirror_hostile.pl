@@ -204,6 +204,18 @@ there("UPDATE orders SET status = $_ /* " . 'x' x 1000000 . ' */ WHERE id = 1' .
 is(value(q(SELECT count(*) || ' ' || (sum(octet_length(t->>'query')) BETWEEN 4000000 AND 8388608)
 	FROM jsonb_array_elements(ff_hub.ask('source', ff_hub.observation())::jsonb->'statements'->'texts') t
 	WHERE t->>'query' ~ 'xxx')), '8 true', 'of 12 MB of texts, 8 MB are sent');
+# what keeps its constants stays there
+there(q(SELECT ext.pg_stat_statements_reset(); CREATE TABLE copied (id int); CREATE TABLE "to" (id int);
+	CREATE PROCEDURE works(a text) LANGUAGE sql AS 'UPDATE orders SET status = 1 WHERE id = 1'));
+there($_) foreach "CALL works('secret')", "COMMENT ON TABLE copied IS 'secret'",
+	"COPY copied (id) FROM PROGRAM 'echo 1 secret from | cut -c1' WITH (DELIMITER ';')", '/* secret */ COPY "to" FROM PROGRAM $$echo 1$$',
+	"DO 'BEGIN UPDATE orders SET status = 2 WHERE id = 1; PERFORM ''secret''; END'", "CREATE TABLE made AS SELECT 'secret'",
+	"PREPARE told AS UPDATE orders SET status = \$1 WHERE 'secret' <> ''; EXECUTE told(7)", "(SELECT 'secret' FROM orders FOR UPDATE)";
+is(value(q(SELECT string_agg(DISTINCT t->>'query', '; ' ORDER BY t->>'query')
+	FROM jsonb_array_elements(ff_hub.ask('source', ff_hub.observation())::jsonb->'statements'->'texts') t)),
+	'; (SELECT $1 FROM orders FOR UPDATE); COPY copied (id) FROM STDIN; '
+	. 'PREPARE told AS UPDATE orders SET status = $1 WHERE $2 <> $3',
+	'texts of statements that keep their constants are not sent');
 like(error(q(SELECT length(ff_hub.ask('source', 'SELECT pg_catalog.repeat(''x'', 70000000)')))),
 	qr/^ERROR:  its answer is larger than 64 MB/, 'an answer of 70 MB is refused');
 like(error(q(SELECT ff_hub.ask('source', 'SELECT 1/0'))), qr/^ERROR:  division by zero/,

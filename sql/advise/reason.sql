@@ -417,8 +417,8 @@ RETURN (SELECT string_agg(m.lack || '.', ' ')
                SELECT format('The source denied %s', concat_ws(': ', d.what,
                               -- of a statement for whole schemas, the part for this table
                               coalesce('GRANT SELECT ON ' || ff_internal.qualified_name(relation) || substring(
-                                  d."grant" FROM '^GRANT SELECT ON ALL TABLES .*( TO (?:[^ "]+|"(?:[^"]|"")+"))$'),
-                                       d."grant")))
+                                  d."grant" FROM CASE WHEN d.what ~ '^widths'
+                                                      THEN '^GRANT .*( TO (?:[^ "]+|"(?:[^"]|"")+"))$' END), d."grant")))
                  FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
                 WHERE d.what !~ '^widths' OR EXISTS (
                       SELECT FROM ff_internal.observed t

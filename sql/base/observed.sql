@@ -41,6 +41,22 @@ SELECT k.key, k.value->>'value', k.value->>'unit', NULL
  WHERE o.kind = 'server';
 COMMENT ON VIEW ff_internal.server_settings IS 'Settings of the observed server; columns as in pg_settings.';
 
+-- Warns that what sessions of other roles do is not known, if the source of a mirror denied it.
+CREATE FUNCTION ff_internal.warn_unless_seen() RETURNS void
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    lack record;
+BEGIN
+    SELECT d.* INTO lack FROM ff_internal.observed o
+     CROSS JOIN LATERAL jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
+     WHERE o.kind = 'server' AND d.what ~ '^sessions';
+    IF FOUND THEN
+        RAISE WARNING 'the source denied %', lack.what USING HINT = format('On the source: %s;', lack."grant");
+    END IF;
+END
+$$;
+
 -- Converts a value and unit of pg_settings to the form for SET: 256 of 8kB is 2048kB.
 CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -305,6 +305,7 @@ RETURNS TABLE (
 LANGUAGE sql VOLATILE ROWS 20
 AS $$
     SELECT ff_internal.check_role('reader');
+    SELECT ff_internal.warn_unless_seen();
     WITH holders AS MATERIALIZED (
         SELECT * FROM ff_internal.horizon_holders()
     ), held AS MATERIALIZED (

@@ -123,6 +123,7 @@ AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM ff_internal.check_role('reader');
+    PERFORM ff_internal.warn_unless_seen();
     RETURN QUERY
     WITH tried AS MATERIALIZED (
         -- the last change of each setting and its verdict
