@@ -103,8 +103,10 @@ BEGIN
     ELSIF d.lacks = 'why_not_hot' THEN
         phrase := 'too little is known';
         reason := format('%s of its updates were not HOT, but neither the server nor the pages say whether they left '
-                         'their page: a sample taken while it is being updated is needed, or pg_stat_statements%s',
+                         'their page: needed are %sstatements in pg_stat_statements that explain its updates%s',
                          ff_internal.percent(100 * (1 - e.hot_share)),
+                         (SELECT 'a sample taken while it is being updated, or ' FROM ff_internal.server s
+                           WHERE s.observed IS NULL),
                          ' (' || (SELECT s.reason FROM ff_internal.statement_snapshot s
                                    ORDER BY s.collection_id DESC LIMIT 1) || ')');
     END IF;

@@ -37,14 +37,11 @@ CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after t
     EXCEPTION WHEN lock_not_available THEN verdict := 'refused: locked, run this again later'; PERFORM pg_sleep(1);
               WHEN OTHERS THEN verdict := format('refused: %%s (SQLSTATE %%s)', SQLERRM, SQLSTATE); EXIT;
     END; END LOOP; CALL pg_temp.ff_tell(who, verdict); END $ff$;$text$,
-               ff_internal.quoted_text(concat('database ', s.database, ' of cluster ' || i.system_identifier)),
-               'format(''database %s'', current_database())' || CASE WHEN i.system_identifier IS NOT NULL
+               ff_internal.quoted_text(concat('database ', s.database, ' of cluster ' || s.cluster)),
+               'format(''database %s'', current_database())' || CASE WHEN s.cluster IS NOT NULL
                    THEN ' || '' of cluster '' || system_identifier FROM pg_control_system()' ELSE '' END,
                quote_literal(ff_internal.unprintable()))
-      FROM ff_internal.server s
-      -- where the source denied it, the identifier is made up
-     CROSS JOIN LATERAL (SELECT CASE WHEN s.observed @? '$.denied[*] ? (@.what starts with "pg_control_system")'
-                                     THEN NULL ELSE s.system_identifier END) i(system_identifier));
+      FROM ff_internal.server s);
 
 -- Warnings for rewrites that write wal_bytes.
 CREATE FUNCTION ff_internal.cautions(wal_bytes bigint) RETURNS SETOF text
@@ -230,9 +227,10 @@ BEGIN
                         FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'),
         'database', here.database, 'host', here.observed->>'host', 'port', here.observed->>'port',
         'client_encoding', pg_client_encoding(), 'undo', undo,
-        'server', format('cluster %s (%s), PostgreSQL %s', here.system_identifier, concat_ws(', ',
-                      nullif(ff_internal.server_setting('cluster_name'), ''), here.observed->>'host',
-                      'port ' || ff_internal.server_setting('port')), ff_internal.server_setting('server_version')),
+        'server', format('cluster %s (%s), PostgreSQL %s', coalesce(here.cluster::text, 'of unknown identifier'),
+                      concat_ws(', ', nullif(ff_internal.server_setting('cluster_name'), ''), here.observed->>'host',
+                      'port ' || coalesce(here.observed->>'port', ff_internal.server_setting('port'))),
+                      ff_internal.server_setting('server_version')),
         'asked_for', coalesce(ff_internal.qualified_name(target), 'all tables'),
         'evidence', (SELECT format('%s%s; generated %s by %s', ff_internal.counted(count(*), 'collection'),
                                    ', ' || to_char(min(o.began_at) AT TIME ZONE 'UTC', utc) || ' to '

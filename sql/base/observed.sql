@@ -16,6 +16,9 @@ SELECT coalesce(x.system_identifier, s.system_identifier) AS system_identifier,
        CASE WHEN o.said IS NULL THEN pg_stat_get_db_stat_reset_time(s.database_oid) ELSE x.database_reset END
            AS database_reset,
        CASE WHEN o.said IS NULL THEN pg_stat_get_bgwriter_stat_reset_time() ELSE x.cluster_reset END AS cluster_reset,
+       -- where the source denied it, the identifier is made up
+       CASE WHEN o.said @? '$.denied[*] ? (@.what starts with "pg_control_system")' THEN NULL
+            ELSE coalesce(x.system_identifier, s.system_identifier) END AS cluster,
        o.said AS observed
   FROM ff_internal.own_server() s
   LEFT JOIN ff_internal.observed o ON o.kind = 'server' AND o.id = 0
@@ -24,7 +27,8 @@ SELECT coalesce(x.system_identifier, s.system_identifier) AS system_identifier,
             in_recovery boolean, database_reset timestamptz, cluster_reset timestamptz) ON true;
 COMMENT ON VIEW ff_internal.server IS
 'The server and database that are observed, one row. database_reset, cluster_reset: when the statistics of the '
-'database and of the background writer were reset. observed: all that the source of a mirror said; NULL elsewhere.';
+'database and of the background writer were reset. cluster: the identifier, '
+'NULL if the source of a mirror denied it. observed: all that the source of a mirror said; NULL elsewhere.';
 
 -- The time that the last collection's numbers are of: now, or when the source of a mirror was read.
 CREATE FUNCTION ff_internal.observed_at() RETURNS timestamptz

@@ -139,7 +139,10 @@ BEGIN
                CASE WHEN t.hurt THEN ff_internal.setting_shown(t.old_value, s.unit)
                     WHEN p.obstacle IS NULL THEN p.wanted END AS proposed,
                CASE WHEN t.hurt THEN 'change' ELSE p.action END AS action, p.evidence,
-               concat_ws('. ', coalesce(p.obstacle, p.why), t.words) AS reason,
+               concat_ws('. ', coalesce(p.obstacle, p.why), t.words,
+                         (SELECT 'On a managed service, set it in its configuration: ALTER SYSTEM is refused there'
+                            FROM ff_internal.server v
+                           WHERE v.observed IS NOT NULL AND (t.hurt OR p.obstacle IS NULL))) AS reason,
                CASE WHEN t.hurt THEN ff_internal.undo_setting(p.name, t.old_value)
                     ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', p.name, p.wanted) END AS ddl,
                ff_internal.undo_setting(p.name, s.reset_val) AS undo

@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(113);
+SELECT plan(115);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -277,6 +277,10 @@ SELECT is((action, reason)::text, ('leave', 'too little WAL yet to judge.')::tex
 SELECT setting_is('backend_flush_after', '64', '8kB');
 SELECT is((current_value, reason)::text, ('512kB', 'set already.')::text, 'a setting is judged by the source''s value')
 	FROM ff_settings() WHERE setting = 'backend_flush_after';
+SELECT is(array_agg(DISTINCT reason ~ 'On a managed service, set it in its configuration: ALTER SYSTEM is refused there'
+	ORDER BY reason ~ 'On a managed service, set it in its configuration: ALTER SYSTEM is refused there'), '{t}',
+	'it says where ALTER SYSTEM does not work')
+	FROM ff_settings() WHERE ddl ~ 'ALTER SYSTEM';
 SELECT is(ff_internal.blocking_columns(ARRAY['account_seen'::regclass::oid]), '{3}', 'before: a B-tree index blocks');
 
 -- ---------------------------------------------------------------------------
@@ -314,6 +318,8 @@ SELECT says('server', 0,
 	'TABLES IN SCHEMA public, \"a TO b\" TO \"f TO f\""}]}');
 SELECT ok(l ~ 'ff_script.made = ''database shop'';' AND l !~ 'FROM pg_control_system', 'a made-up identity is no guard')
 	FROM (SELECT string_agg(l, E'\n') FROM ff_script('job') l) s(l);
+SELECT is(ff_script_json('job')->>'server', 'cluster of unknown identifier (db.example, port 5444), PostgreSQL 15.4',
+	'nor is it shown');
 
 -- ---------------------------------------------------------------------------
 -- Denied reads
