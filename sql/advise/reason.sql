@@ -280,7 +280,7 @@ BEGIN
                    now.rows_per_page),
             ': ' || ff_internal.percent(n.hot_pct) || ' HOT predicted (' || trim_scale(round(n.hot_pct_low::numeric, 1))
                 || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
-            ', ' || ff_internal.percent(n.settled_hot_pct) || ' once settled',
+            ', ' || nullif(ff_internal.percent(n.settled_hot_pct), ff_internal.percent(n.hot_pct)) || ' once settled',
             CASE WHEN d.action = 'lower' AND n.hot_pct < 100 * (e.hot_share + ff_internal.threshold('LACKING'))
                  THEN format(', hardly more than now, but %s, which saves %s', sharing, saved) END,
             CASE WHEN d.action = 'raise'
