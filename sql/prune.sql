@@ -35,7 +35,11 @@ BEGIN
                    (array_agg((i).heap_bytes ORDER BY (i).ended_at DESC) FILTER (WHERE (i).heap_bytes >= 0))[1],
                    (array_agg((i).index_bytes ORDER BY (i).ended_at DESC) FILTER (WHERE (i).index_bytes >= 0))[1],
                    (ff_internal.total(i)).*
-              FROM taken GROUP BY (i).rel_id, (i).epoch_id, (i).fillfactor, date_trunc($2, (i).ended_at, 'UTC')
+              FROM taken
+             -- intervals before and after a change stay apart
+             GROUP BY (i).rel_id, (i).epoch_id, (i).fillfactor, date_trunc($2, (i).ended_at, 'UTC'),
+                      (SELECT max(c.seen_at) FROM ff_internal.change c
+                        WHERE c.rel_id = (i).rel_id AND c.seen_at <= (i).began_at)
         )
         SELECT count(*) FROM taken $q$, ff_internal.column_list('ff_internal.counters'))
        INTO handled USING level, unit, before, most;

@@ -165,7 +165,8 @@ AS $$
                 r.fits, CASE WHEN x.advised THEN coalesce(n.rows_per_page, r.fits) ELSE r.fits END,
                 e.heap_bytes, CASE WHEN x.advised THEN b.size_bytes ELSE e.heap_bytes END,
                 e.ram_ratio::numeric(20, 4)::real,
-                CASE WHEN x.advised THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric)
+                CASE WHEN x.advised THEN CASE WHEN g.wal_bytes IS NOT NULL
+                          THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric) END
                      WHEN (e.counted).updated > 0 THEN 100 END::real,
                 g.gain_pct, CASE WHEN h.told THEN g.wal_bytes END, g.disk_bytes, CASE WHEN h.told THEN g.cpu_s END,
                 x.rewrites, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => round(e.window_s)),
@@ -277,7 +278,10 @@ BEGIN
         action := a.action;
         saves := CASE WHEN a.wal_saved <= 0 AND a.disk_bytes_change < 0
                       THEN pg_size_pretty(-a.disk_bytes_change) || ' disk'
-                      ELSE pg_size_pretty(a.bytes) || CASE a.per WHEN ' a day' THEN '/d' ELSE '/1000' END END;
+                      WHEN a.wal_saved <> 0
+                      THEN pg_size_pretty(a.bytes) || CASE a.per WHEN ' a day' THEN '/d' ELSE '/1000' END
+                      ELSE coalesce(round(nullif(a.cpu_seconds_per_day_saved, 0)) || ' s CPU/d',
+                                    round(a.gain_pct) || ' % of cost') END;
         sure := CASE WHEN a.cause <> 'not_examined' THEN a.confidence END;
         why := a.phrase;
         RETURN NEXT;
@@ -307,7 +311,7 @@ CREATE VIEW @extschema@.ff_advice (
     new,      -- advised fillfactor, percent; NULL if nothing should change
     action,   -- lower, raise, keep, wait
     saves,    -- what the change saves: WAL a day (/d), or WAL per 1,000 updates (/1000) until an hour was watched; disk
-              -- if no WAL
+              -- or seconds of CPU a day if no WAL, or its cost
     sure,     -- confidence, 0 to 1; NULL: not examined
     why       -- the cause; ff_advise() has the whole reason
 ) AS SELECT o.relation::text, o.now, o.new, o.action, o.saves, o.sure, o.why FROM ff_internal.overview() o
@@ -396,8 +400,7 @@ BEGIN
     PERFORM ff_internal.note_fit(had, id, d,
                 ff_internal.keep_dismissal(id, had.rel_id IS NULL, d.changes, b.wal_bytes, a.observed),
                 a.fillfactor, b.wal_bytes,
-                ff_internal.wal_saved(b.wal_bytes, a.updates_per_s, extract(epoch FROM a.observed)::float8), a.observed,
-                CASE WHEN d.seen_cause = 'indexed_column' THEN ff_internal.suspect_indexes(a.relation) END)
+                ff_internal.wal_saved(b.wal_bytes, a.updates_per_s, extract(epoch FROM a.observed)::float8), a.observed)
        FROM ff_internal.effect(v.evidence, f, d) b;
     IF d.changes
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, d.recommended_fillfactor)

@@ -111,7 +111,7 @@ BEGIN ATOMIC
                    c.us_now, e.heap_bytes + e.index_bytes AS disk_now, most_costs[1] AS most_wal,
                    most_costs[2] AS most_us, f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
                    h.changed_from, h.changed_to, h.change_followed,
-                   CASE WHEN f.rel_id IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
+                   CASE WHEN f.steps IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
                    sibling_fillfactor, sibling_cost, sibling_advised,
                    -- only below 100 with few updates: rows updated per row inserted in the other partitions
                    CASE WHEN e.fillfactor < 100 AND (e.counted).updated < ff_internal.setting('min_updates')
@@ -136,7 +136,7 @@ BEGIN ATOMIC
                    SELECT c.old_fillfactor AS changed_from, c.new_fillfactor AS changed_to,
                           ff_internal.as_advised(c) AS change_followed
                      FROM ff_internal.change c
-                    WHERE c.rel_id = f.rel_id AND c.kind = 'fillfactor'
+                    WHERE c.rel_id = CASE WHEN f.steps IS NOT NULL THEN (e).rel_id END AND c.kind = 'fillfactor'
                       AND c.seen_at > now() - ff_internal.lookback()
                     ORDER BY c.seen_at DESC LIMIT 1) h ON true) k
      CROSS JOIN LATERAL ff_internal.decision_of(k) d;
@@ -147,7 +147,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 
 -- What the change that a decision names brings, or a rewrite if that pays: predicted HOT share, sizes, cost saved,
--- each for a day where it is a rate; NULL: it names none.
+-- each for a day where it is a rate; NULL: it names none, or unknown, as WAL and CPU time that a rewrite saves.
 CREATE FUNCTION ff_internal.effect(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision,
     OUT hot_pct float8, OUT size_bytes bigint, OUT gain_pct real, OUT wal_bytes bigint, OUT disk_bytes bigint,
@@ -156,9 +156,11 @@ LANGUAGE sql STABLE
 AS $$
     SELECT CASE WHEN c.rewritten THEN (f.choice).rewrite_hot_pct ELSE n.hot_pct END, z.bytes,
            round((100 * (1 - 1 / CASE WHEN c.rewritten THEN (f.choice).gain ELSE d.gain END))::numeric, 1)::real,
-           coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0)::bigint,
+           CASE WHEN NOT c.rewritten
+                THEN coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0) END::bigint,
            z.bytes - e.heap_bytes + CASE WHEN c.rewritten THEN 0 ELSE n.index_bytes - e.index_bytes END,
-           round((coalesce(((f.choice).us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1)::real
+           CASE WHEN NOT c.rewritten
+                THEN round((coalesce(((f.choice).us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1) END::real
       FROM (SELECT d.rewrite = 'pays') c(rewritten)
       LEFT JOIN LATERAL unnest(f.steps) n ON n.fillfactor = d.step
      CROSS JOIN LATERAL (SELECT CASE WHEN c.rewritten THEN ff_internal.heap_needed(e)::bigint ELSE n.size_bytes END)

@@ -22,10 +22,10 @@ $$;
 
 -- Writes what became of a table's advice since its last fit (NULL: none), unless it is dismissed, and whether indexes
 -- block its updates. wal_bytes: WAL a day that a change saves; worth: in words; watched: how long. What a day brings is
--- known once an hour was watched: then advice is noted again. indexes: those that block.
+-- known once an hour was watched: then advice is noted again.
 CREATE FUNCTION ff_internal.note_fit(
     last ff_internal.fit, id bigint, d ff_internal.decision, dismissed boolean, fillfactor integer, wal_bytes float8,
-    worth text, watched interval, indexes text)
+    worth text, watched interval)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -34,7 +34,6 @@ DECLARE
     stood   CONSTANT boolean := last.to_fillfactor <> fillfactor AND last.from_fillfactor = fillfactor;
     long    CONSTANT interval := make_interval(secs => ff_internal.threshold('RATES'));
     least_move CONSTANT integer := 3;  -- that is worth a line; chosen
-    blocks  CONSTANT boolean := d.seen_cause = 'indexed_column';
     blocked text;
 BEGIN
     IF dismissed THEN
@@ -50,15 +49,14 @@ BEGIN
         PERFORM ff_internal.note(id, 'withdrawn', format('fillfactor %s -> %s: now %s', fillfactor, last.to_fillfactor,
                                                          d.action));
     END IF;
-    -- these causes say nothing about indexes
-    IF d.seen_cause NOT IN ('no_data', 'not_examined', 'few_updates', 'too_wide', 'old_snapshot') THEN
-        SELECT e.what INTO blocked FROM ff_internal.advice_event e
-         WHERE e.rel_id = id AND e.what IN ('blocked', 'unblocked') ORDER BY e.seen_at DESC LIMIT 1;
-        IF blocks <> (coalesce(blocked, '') = 'blocked') THEN
-            PERFORM ff_internal.note(id, CASE WHEN blocks THEN 'blocked' ELSE 'unblocked' END, CASE WHEN blocks
-                THEN concat('updates change an indexed column: ', indexes)
-                ELSE 'most updates change no indexed column any more' END);
-        END IF;
+    SELECT e.what INTO blocked FROM ff_internal.advice_event e
+     WHERE e.rel_id = id AND e.what IN ('blocked', 'unblocked') ORDER BY e.seen_at DESC LIMIT 1;
+    IF d.seen_cause = 'indexed_column' AND blocked IS DISTINCT FROM 'blocked' THEN
+        PERFORM ff_internal.note(id, 'blocked', concat('updates change an indexed column: ',
+                    (SELECT ff_internal.suspect_indexes(r.relid) FROM ff_internal.relation r WHERE r.rel_id = id)));
+    -- other causes do not tell
+    ELSIF d.seen_cause = 'settled' AND blocked = 'blocked' THEN
+        PERFORM ff_internal.note(id, 'unblocked', 'most updates change no indexed column any more');
     END IF;
 END
 $$;

@@ -204,7 +204,7 @@ CREATE FUNCTION ff_internal.if_nothing_is_done(e ff_internal.table_evidence, n f
 LANGUAGE sql STABLE
 AS $$
     SELECT '. ' || concat_ws(', ', 'If nothing is done', ff_internal.percent(n.settled_hot_pct) || ' HOT once settled',
-                             pg_size_pretty(w.bytes) || ' of WAL' || w.per)
+                             pg_size_pretty(nullif(w.bytes, 0)) || ' of WAL' || w.per)
            || CASE WHEN s.later > 1.1 * s.present
                    THEN format('; with as many rows as now, table and indexes grow from %s to %s in %s',
                                pg_size_pretty(s.present), pg_size_pretty(s.later),

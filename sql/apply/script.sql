@@ -276,7 +276,8 @@ AS $$
            format('%s: %s for %s, to be read before they are run', p->>'generator',
                   CASE WHEN (p->>'undo')::boolean THEN 'the way back of changes' ELSE 'changes' END, p->>'asked_for'),
            CASE WHEN t.changes = 0 AND (p->>'undo')::boolean
-                THEN 'No change of a fillfactor is left to be taken back. ff_history() has those of a table.'
+                THEN 'No change of a fillfactor that a collection saw is left to be taken back: after one, run CALL '
+                     'ff_collect() first.'
                 WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
                 ELSE 'brings:    ' || t.words || CASE WHEN (p->>'undo')::boolean
                                                       THEN ': the fillfactors from before' ELSE '' END

@@ -241,13 +241,13 @@ DECLARE
     r          ff_internal.relation;
     s          ff_internal.page_sample;
     earlier    ff_internal.page_sample;
-    changed_at timestamptz;
+    samples_from timestamptz;
     fault      text;
     mirrored   boolean;
     began_at   CONSTANT timestamptz := ff_internal.observed_at();
 BEGIN
     SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
-    SELECT greatest(c.changed_at, c.samples_from) INTO changed_at FROM ff_internal.last_change c WHERE c.rel_id = id;
+    SELECT c.samples_from INTO samples_from FROM ff_internal.last_change c WHERE c.rel_id = id;
     SELECT p.* INTO earlier FROM ff_internal.page_sample p WHERE p.rel_id = id AND p.sampled_at = r.sampled_at;
     s := ff_internal.observed_sample(r.relid, earlier);
     mirrored := s.blocks IS NOT NULL;
@@ -270,7 +270,7 @@ BEGIN
                  -- bounded, because exp() raises an error on underflow
                  exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
                                     / ff_internal.setting('lookback'))),
-                 earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
+                 earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(samples_from, '-infinity'));
     END IF;
     INSERT INTO ff_internal.page_sample SELECT s.*;
     UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;

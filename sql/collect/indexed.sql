@@ -357,16 +357,15 @@ AS $$
 $$;
 
 CREATE VIEW ff_internal.last_change AS
-SELECT c.rel_id, c.changed_at, c.reindexed_at,
+SELECT c.rel_id, c.changed_at,
        -- the sample taken with the change still counts versions from before it
-       CASE WHEN c.reindexed_at IS NOT NULL
-            THEN coalesce((SELECT min(o.began_at) FROM ff_internal.collection o WHERE o.began_at > c.reindexed_at),
-                          'infinity') END AS samples_from
-  FROM (SELECT h.rel_id, max(h.seen_at) AS changed_at, max(h.seen_at) FILTER (WHERE h.kind = 'indexes') AS reindexed_at
+       coalesce((SELECT min(o.began_at) FROM ff_internal.collection o WHERE o.began_at > c.changed_at), 'infinity')
+           AS samples_from
+  FROM (SELECT h.rel_id, max(h.seen_at) AS changed_at
           FROM ff_internal.change h
          WHERE CASE h.kind WHEN 'fillfactor' THEN true
                            WHEN 'indexes' THEN h.indexed_columns IS DISTINCT FROM '{}' AND ff_internal.reblocks(h) END
          GROUP BY h.rel_id) c;
 COMMENT ON VIEW ff_internal.last_change IS
-'When a table''s fillfactor or the updates that its indexes keep from being HOT last changed (changed_at), when the '
-'latter did (reindexed_at), and the time from which on samples reflect that (samples_from).';
+'When a table''s fillfactor or the updates that its indexes keep from being HOT last changed (changed_at), and the '
+'time from which on samples reflect that (samples_from).';

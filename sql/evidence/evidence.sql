@@ -37,8 +37,7 @@ BEGIN
     WITH x AS MATERIALIZED (SELECT * FROM ff_internal.last_change c WHERE id IS NULL OR c.rel_id = id)
     SELECT i.rel_id,
            ff_internal.window_of(
-               x.rel_id IS NULL OR i.ended_at >= x.changed_at AND i.began_at >= coalesce(x.reindexed_at, '-infinity'),
-               i.began_at, i.ended_at, i)
+               x.rel_id IS NULL OR i.began_at >= x.changed_at, i.began_at, i.ended_at, i)
       FROM ff_internal.counter_interval i
       LEFT JOIN x ON x.rel_id = i.rel_id
      WHERE i.ended_at >= since AND (id IS NULL OR i.rel_id = id)

@@ -209,7 +209,7 @@ AS $$
                                            ' known'), ': drop it only after 7 days without one')
            ELSE format('scanned %s%s: weigh these scans against the updates', ff_internal.counted(b.scans, 'time'),
                        -- an index that scans read most of helps them little
-                       CASE WHEN c.reltuples > 0 AND pg_stat_get_tuples_returned(c.oid) > 0
+                       CASE WHEN pg_stat_get_tuples_returned(c.oid) BETWEEN 1 AND c.reltuples * b.scans
                             THEN format(', for %s of %s entries each',
                                         round(pg_stat_get_tuples_returned(c.oid) / b.scans::numeric), c.reltuples) END)
                 END) END

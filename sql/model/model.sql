@@ -251,7 +251,8 @@ AS $$
                         ELSE -1 END AS vacuum_nap_s,
                    extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) AS checkpoint_s,
                    -- a random disk read takes at least 50 (chosen); less means read-ahead or the system's cache
-                   (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0) AS read_us
+                   (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0) AS read_us,
+                   (SELECT (c.relpersistence = 'u')::integer FROM pg_class c WHERE c.oid = e.relation) AS unlogged
               FROM ff_internal.statement_input(e) t
              CROSS JOIN ff_internal.history_input(e) h
              -- intervals at the present fillfactor and indexes: the newest 31, and all older ones as one
@@ -272,8 +273,10 @@ AS $$
               LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
              CROSS JOIN ff_internal.last_sample(e) s
               LEFT JOIN LATERAL (
-                    SELECT (prior.choice).advised_step AS standing, CASE WHEN k.counts THEN prior.updated END
-                               AS prior_updated,
+                    -- a step that the decision refused does not stand
+                    SELECT CASE WHEN prior.action <> 'keep' OR (prior.choice).advised_step = (prior.choice).current_step
+                                THEN (prior.choice).advised_step END AS standing,
+                           CASE WHEN k.counts THEN prior.updated END AS prior_updated,
                            CASE WHEN k.counts
                                 THEN ARRAY(SELECT t.cost FROM generate_series(0, 100) p
                                              LEFT JOIN unnest(prior.steps) t ON t.fillfactor = p ORDER BY p) END

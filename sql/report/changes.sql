@@ -29,7 +29,8 @@ BEGIN
              CROSS JOIN LATERAL (VALUES
                    (h.since, h.kind, 'holds back pruning'),
                    (CASE WHEN h.last_seen_at < l.at THEN h.last_seen_at END, h.kind || ' ended',
-                    'after ' || ff_internal.span(extract(epoch FROM h.last_seen_at - h.since)))) w(at, what, held)
+                    'seen last after ' || ff_internal.span(extract(epoch FROM h.last_seen_at - h.since))))
+                   w(at, what, held)
             UNION ALL
             SELECT c.began_at, NULL, 'collection failed', v.details
               FROM ff_internal.collection c
@@ -39,7 +40,7 @@ BEGIN
                                                         WHERE n.collection_id > c.collection_id)
                    THEN 'it did not end' END) v(details)
              WHERE v.details IS NOT NULL) o(at, rel_id, what, details)
-     WHERE o.at > now() - coalesce($1, interval '7 days')
+     WHERE o.at + coalesce($1, interval '7 days') > now()
      ORDER BY o.at DESC, 2, o.what;
 END
 $$;

@@ -131,7 +131,7 @@ BEGIN ATOMIC
                    array_agg(s.hot_pct / 100) AS hot, array_agg(coalesce(s.hot_pct_low, s.hot_pct) / 100) AS low,
                    array_agg(coalesce(s.hot_pct_high, s.hot_pct) / 100) AS high,
                    array_agg(0.5 * s.size_bytes / p.size_bytes) AS size,
-                   array_agg(0.5 * s.wal_bytes_per_update / p.wal_bytes_per_update) AS wal,
+                   array_agg(0.5 * s.wal_bytes_per_update / nullif(p.wal_bytes_per_update, 0)) AS wal,
                    string_agg(format('%s: %s.', CASE s.fillfactor WHEN present THEN 'Left as it is'
                                                      ELSE 'Advised ' || s.fillfactor END,
                        coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT predicted')

@@ -47,7 +47,7 @@ RETURN (
      -- if there are no changes, all examined tables
      CROSS JOIN LATERAL (
            SELECT coalesce((c.total->>'observed_s')::float8,
-                           (SELECT extract(epoch FROM min(t.observed)) FROM unnest(tables) t
+                           (SELECT extract(epoch FROM max(t.observed)) FROM unnest(tables) t
                              WHERE t.kind <> 'skipped')::float8)) w(s)
      CROSS JOIN (
            SELECT string_agg(format(E'<button type="button" class="%s" aria-pressed="false"><b>%s</b>%s</button>\n',

@@ -44,10 +44,11 @@ BEGIN ATOMIC
                        concat(CASE WHEN f.n2 < k.intervals THEN format('; about %s more collections after work',
                                                                        2 * k.intervals - 1 - f.n2) END,
                               f.left_out))),
-               (4, f.better <> '' AND f.worse <> '', CASE WHEN f.cost < -k.cost_matters THEN 'helped'
-                                                          WHEN f.cost > k.cost_matters THEN 'hurt'
-                                                          ELSE 'no difference' END, false,
-                format('%s; but %s; weighed together, cost %s %%', f.better, f.worse,
+               (4, f.better <> '' AND (f.worse <> '' OR s.verdict = 'hurt'),
+                CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'
+                     ELSE 'no difference' END, false,
+                format('%s; but %s; weighed together, cost %s %%', f.better,
+                       coalesce(f.worse, to_char(f.size, '"bytes per row "FMSG999990" %"')),
                        to_char(100 * (exp(f.cost) - 1), 'FMSG999990.0'))),
                (5, coalesce(f.better, f.worse) <> '', CASE WHEN f.better <> '' THEN 'helped' ELSE 'hurt' END, false,
                 concat_ws('; ', f.better, f.worse, f.equal, f.unclear)),
@@ -61,7 +62,7 @@ BEGIN ATOMIC
     )
     SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, r.verdict,
            concat_ws('; ', r.reason, CASE WHEN r.waits THEN ff_internal.next_collection()
-                                          WHEN r.verdict <> 'too early'
+                                          WHEN r.verdict <> 'too early' AND strpos(r.reason, 'bytes per row') = 0
                                           THEN to_char(r.size, '"bytes per row "FMSG999990" %"') END)
       FROM rule r
     UNION ALL
@@ -180,7 +181,8 @@ CREATE VIEW @extschema@.ff_verified (
               -- includes zero; so far: too early to tell); what the advice predicted; the statements that undo a change
               -- that hurt
 ) AS
-SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'), regexp_replace(v.change, '^fillfactor ', ''),
+SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'),
+       ff_internal.lines(regexp_replace(v.change, '^fillfactor ', ''), 24),
        max(v.verdict) FILTER (WHERE v.measure = 'overall'),
        concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
            max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),

@@ -327,7 +327,7 @@ unworthy(const DnFacts *f, const DnDecision *d)
 		return NULL;
 	wal = (f->wal_now - f->step_wal[then]) * f->updated;
 	least_wal = need * fmax(f->most_wal, f->wal_now * f->updated);
-	if (!(wal < least_wal))
+	if (!(wal < least_wal) && wal != 0)
 		return NULL;
 	if (d->step < d->current_step && wal < -least_wal)
 		return "more_wal";

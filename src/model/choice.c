@@ -78,6 +78,7 @@ typedef struct Rates
 	double		ram;
 	double		read_us;
 	double		checkpoint;		/* rows updated from one to the next */
+	int			unlogged;		/* nothing is written to the WAL */
 } Rates;
 
 /* Statements per row that a command writes; "otherwise" if unknown. */
@@ -96,7 +97,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	double		n = bound(w.updated, 1, 1e15);
 	double		pages = bound(e->blocks, 1, 1e15);
 	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.leaves = 1,.cold = p->cold,.pages = pages,
-		.cold_page_rows = bound(p->cold_page_rows, 1, TW_MAX_TUPLES)};
+		.cold_page_rows = bound(p->cold_page_rows, 1, TW_MAX_TUPLES),.unlogged = e->unlogged > 0};
 	double		delete_calls;
 
 	r.live = 1 - bound(r.cold / r.rows, 0, 1);
@@ -152,7 +153,8 @@ cost_of(const Rates *r, const FcOutcome *o, double pages, double live_pages, dou
 	c->index_bytes = r->index_bytes * (1 - r->live) + live_index;
 	miss = bound(1 - r->ram / (TW_BLCKSZ * live_pages + live_index + 1), 0, 1);
 	/* full-page images: pages touched for the first time since a checkpoint */
-	images = bound(o->images - r->fewer_images, 0, 1e9) + r->leaves * leaf_images(r, live_index, cold);
+	images = r->unlogged ? 0 :
+		bound(o->images - r->fewer_images, 0, 1e9) + r->leaves * leaf_images(r, live_index, cold);
 	c->time_us = US_STATEMENT * r->calls +
 		US_ROW * (1 + r->inserts + r->deletes) + r->inserts * n * US_ENTRY +
 		r->reads * US_READ + r->scans * pages * US_SCAN_PAGE +
@@ -165,7 +167,7 @@ cost_of(const Rates *r, const FcOutcome *o, double pages, double live_pages, dou
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (c->heap_bytes + 1), 0, 1) * r->read_us / 8;
-	c->wal_bytes = WAL_COMMIT * r->calls + r->inserts * r->wal_insert + r->deletes * WAL_DELETE +
+	c->wal_bytes = r->unlogged ? 0 : WAL_COMMIT * r->calls + r->inserts * r->wal_insert + r->deletes * WAL_DELETE +
 		WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE + o->moved * WAL_MOVE + o->moved_bytes + cold * n * WAL_ENTRY +
 		vacuumed * WAL_VACUUM_PAGE + TW_BLCKSZ * images;
 }
@@ -174,7 +176,7 @@ static double
 log_cost(const Evidence *e, const ChCost *c)
 {
 	return bound(e->time_weight, 0, 10) * log(c->time_us) +
-		bound(e->wal_weight, 0, 10) * log(c->wal_bytes) +
+		(c->wal_bytes > 0 ? bound(e->wal_weight, 0, 10) * log(c->wal_bytes) : 0) +
 		bound(e->size_weight, 0, 10) * log(c->heap_bytes + c->index_bytes + 1);
 }
 
@@ -189,7 +191,8 @@ add_rewrite(const Forecast *f, const Rates *r, ChCost *c)
 	double		then = (c->heap_bytes + r->index_bytes) / TW_BLCKSZ;
 	double		cached = bound(r->ram / (r->pages * TW_BLCKSZ), 0, 1);
 
-	c->wal_bytes += (r->rows * (fmax(r->len, r->updated_len) + TW_ITEMID) + r->index_bytes) / n;
+	if (!r->unlogged)
+		c->wal_bytes += (r->rows * (fmax(r->len, r->updated_len) + TW_ITEMID) + r->index_bytes) / n;
 	c->time_us += (r->pages * (US_SCAN_PAGE + (1 - cached) * r->read_us / 8) + then * US_PAGE_WRITE +
 				   r->rows * (1 + r->indexes) * US_REWRITE_ROW) / n;
 }

@@ -92,6 +92,7 @@ ONE(seq_scans)
 ONE(blocks_fetched)				/* heap pages fetched, from memory or disk */
 ONE(checkpoint_s)				/* seconds between two checkpoints */
 ONE(read_us)					/* microseconds of one random page read */
+ONE(unlogged)					/* 1: writes no WAL */
 
 #undef INTERVAL
 #undef STATEMENT

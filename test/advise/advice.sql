@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(174);
+SELECT plan(181);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -31,6 +31,21 @@ SELECT unnest(ARRAY[is(a.cause, v.cause, format('%s: cause', v.name)),
  CROSS JOIN LATERAL ff_advise(v.name::regclass) a;
 
 SELECT is(recommended_fillfactor, 100, 'insert-only at 70: 100 is advised') FROM ff_advise('insert70');
+
+-- an unlogged table saves no WAL
+SELECT story('scratch', 20000, 20000, 0, 20000,
+	'{"update_group_rows": 56, "updated_pct": 98, "live_rows": 1260000, "blocks": 21000}');
+SELECT statements_of('scratch', 'k', 20000, 'UPDATE scratch SET k = 1 WHERE k = 0');
+ALTER TABLE scratch SET UNLOGGED;
+UPDATE ff_internal.relation r SET relfilenode = c.relfilenode FROM pg_class c WHERE c.oid = r.relid AND r.relname = 'scratch';
+SELECT unnest(ARRAY[is(u.action, 'lower', 'unlogged: advised as the logged one'),
+	is((u.wal_bytes_per_day_saved, u.predicted_wal_pct)::text, '(0,)', 'unlogged: no WAL is saved'),
+	ok(u.cpu_seconds_per_day_saved > 0 AND l.wal_bytes_per_day_saved > 0, 'unlogged: CPU time is saved'),
+	ok(u.reason !~ 'WAL a day' AND l.reason ~ 'WAL a day', 'unlogged: no WAL in the reason')])
+	FROM ff_advise('scratch') u, ff_advise('batch') l;
+SELECT matches(saves, '^[0-9]+ s CPU/d$', 'unlogged: worth CPU time') FROM ff_advice WHERE relation = 'scratch';
+SELECT is(max(wal_bytes_per_update), 0::real, 'unlogged: no WAL in the curve') FROM ff_curve('scratch');
+SELECT ok(ff_report() ~ 'scratch', 'unlogged: in the report');
 SELECT story('short70', 1000, 0, 0, 0,
 	'{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, '
 	'"rows_per_page": 42, "rows_per_page_max": 42}',

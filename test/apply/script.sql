@@ -101,7 +101,7 @@ SELECT is((SELECT count(*) FILTER (WHERE s ~ 'Nothing is to be changed')
 	'1 0', 'nothing to change: the script says so');
 SELECT is((SELECT string_agg(s, ' ') FROM ff_script(undo => true) s WHERE s !~ '^-- (database|evidence)'),
 	format('-- fillfactor_advisor %s: the way back of changes for all tables, to be read before they are run '
-	'-- No change of a fillfactor is left to be taken back. ff_history() has those of a table.',
+	'-- No change of a fillfactor that a collection saw is left to be taken back: after one, run CALL ff_collect() first.',
 	(SELECT extversion FROM pg_extension WHERE extname = 'fillfactor_advisor')), 'nothing to undo: the script says so');
 CREATE VIEW ci AS
 	SELECT (t->>'changes')::int = (t->>'provisional')::int

@@ -99,9 +99,6 @@ is(words(map { /`(\w+)`/g } slurp_file("$top/README.md") =~ /^\| (`\w+`(?:, `\w+
 my ($cures) = slurp_file("$top/sql/report/report.sql") =~ /\ba\.cause IN \(([^)]*)\)/;
 is(words(qw(page_full batch_update row_growth settled settling few_updates no_data not_examined), $cures =~ /(\w+)/g),
 	$causes, 'for each cause it is known whether the report shows it as one with another cure');
-my ($silent) = slurp_file("$top/sql/advise/events.sql") =~ /\bseen_cause NOT IN \(([^)]*)\)/;
-is(words(qw(page_full batch_update row_growth settled settling indexed_column read_mostly), $silent =~ /(\w+)/g),
-	$causes, 'and whether it says something about indexes');
 
 # the server confirms this for SQL function bodies, which it checks
 my $node = PostgreSQL::Test::Cluster->new('pieces');

@@ -315,6 +315,29 @@ test_wal_seen(void)
 			e.interval[i].inserted = e.interval[i].deleted = e.interval[i].updated;
 	}
 }
+
+/* An unlogged table writes no WAL, whatever its statements wrote: its costs are time and size. */
+static void
+test_unlogged(void)
+{
+	Evidence	e = settled(0.5);
+	double		time;
+
+	e.statement[0].wal_bytes = 700 * ff_evidence_window(&e).updated;
+	time = decided(e, 1, 1, 1)->cost[FC_REWRITE][0].time_us;
+	e.unlogged = 1;
+	decided(e, 1, 1, 1);
+	for (int way = 0; way < FC_WAYS; way++)
+		for (int i = 0; i < forecast.n; i++)
+		{
+			const ChCost *c = &decision.cost[way][i];
+
+			if (c->wal_bytes != 0 || !(c->ratio > 0) || !isfinite(c->ratio))
+				ok(0, "an unlogged table: no WAL, and a ratio");
+		}
+	ok(decision.cost[FC_REWRITE][0].time_us < time, "an unlogged table: no WAL, no time for pages logged whole");
+}
+
 /* ---------- the choice ---------- */
 
 static double wanted[FC_STEPS];
@@ -672,6 +695,7 @@ main(void)
 	test_sizes();
 	test_rewrite();
 	test_wal_seen();
+	test_unlogged();
 	test_history();
 	test_choice();
 	test_nearest();
