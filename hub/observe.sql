@@ -253,10 +253,11 @@ WITH asked AS MATERIALIZED (
                               WITH ORDINALITY k(c, place) WHERE k.place <= i.indnkeyatts AND k.c > 0),
                    'include', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
                                  WITH ORDINALITY k(c, place) WHERE k.place > i.indnkeyatts),
+                   -- columns of its expressions and predicate; []: they are of the whole row
                    'uses', CASE WHEN i.indexprs IS NOT NULL OR i.indpred IS NOT NULL THEN
                        coalesce((SELECT to_jsonb(u.columns) FROM uses u
                                   WHERE u.classid = 'pg_class'::regclass AND u.objid = i.indexrelid AND u.objsubid = 0),
-                                '[]') END,
+                                CASE WHEN concat(i.indexprs, i.indpred) ~ ':varattno 0 ' THEN '[]'::jsonb END) END,
                    'definition', CASE WHEN i.free THEN pg_get_indexdef(i.indexrelid) END) END)) AS said
       FROM indexed i
       JOIN measured USING (bucket)
@@ -310,7 +311,9 @@ WITH asked AS MATERIALIZED (
             -- only of statements whose constants are parameters here: others may keep a password
             SELECT DISTINCT ON (n.queryid, n.toplevel) n.*,
                    CASE WHEN s.query ~* ('^([[:space:](]|--[^\n]*\n|/[*].*?[*]/)*'
-                                         '(select|insert|update|delete|merge|with|values|table|prepare)\M') THEN s.query
+                                         '(select|insert|update|delete|merge|with|values|table|prepare)\M')
+                             -- SELECT INTO makes a table
+                             AND s.query !~* '(?<!\m(insert|merge)[[:space:]]*)\minto\M' THEN s.query
                         WHEN s.query ~* '^[[:space:]]*copy[[:space:]]+[^''([:space:]][^'']*?\mfrom\M'
                         THEN regexp_replace(s.query, '\mfrom\M.*', 'FROM STDIN', 'i')
                         ELSE '' END AS query

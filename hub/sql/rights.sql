@@ -2,9 +2,11 @@
 CALL ff_internal.give_rights('fillfactor_advisor_hub',
     collecting => '{
         limits, dblink, connect_timeout, deadline, send, answer, hang_up, check_export, store, failed, check_source,
-        weigh, mine, leave, turn, step, begin, fleet_refresh, type_here, columns_of, table_statements,
+        weigh, mine, leave, turn, step, begin, fleet_refresh, type_here, columns_of, schema_statements,
+        table_statements,
         column_statements, index_statements, detach_statement, attach_statements, attempt,
-        is_mirrored, forget_lost, forget_source, find_former, drop_mirrored, drop_gone, drop_mirrored_index, drop_indexes,
+        is_mirrored, find_restored, forget_lost, forget_source, find_former, drop_mirrored, drop_gone,
+        drop_mirrored_index, drop_indexes,
         move_aside, options_of, follow_options, follow_table, change_table, attach_all, follow_index, follow, check_observation,
         settings_said, server_said, digests_said, index_pages, store_tables, store_activity, take, observation, known,
         ask, observe, check_mirror, mirror_words}',

@@ -47,6 +47,7 @@ is(value(q(SELECT count(*) FROM ff_internal.relation
 			WHERE o.relname = 'log') - interval '1 s')),
 	'1', 'a re-created one does not get that of the old one');
 is(unread(), '[]', 'all could be made');
+is(value(q(SELECT has_schema_privilege('pg_read_all_stats', 'elsewhere', 'USAGE'))), 't', 'readers may use a new schema');
 
 there(q(CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN amount AS numeric; CREATE TYPE pair AS (a int, b int);
 	CREATE TABLE typed (m mood, a amount, p pair, ps pair[], i inet, q point, j jsonb, t tsvector, x xml, "from" int,
@@ -57,7 +58,7 @@ there(q(CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN amount AS numeri
 	CREATE INDEX ON typed USING gin (j);
 	CREATE INDEX typed_expression ON typed (upper(n), (a + "from")) WHERE m = 'good';
 	CREATE INDEX typed_gin ON typed USING gin (ps) WITH (fastupdate = off);
-	CREATE INDEX ON typed ((typed.*)); CREATE INDEX ON typed USING brin (i) ; CREATE INDEX ON typed USING hash (ps);
+	CREATE UNIQUE INDEX one_row ON typed ((true)); CREATE INDEX ON typed ((typed.*)); CREATE INDEX ON typed USING brin (i) ; CREATE INDEX ON typed USING hash (ps);
 	CREATE TABLE part (k int, v text, w int) PARTITION BY RANGE (k);
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (1) TO (10);
 	CREATE TABLE part_2 PARTITION OF part DEFAULT PARTITION BY HASH (v);
@@ -69,6 +70,8 @@ there(q(CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN amount AS numeri
 collect();
 is(names('mirror'), names('source'), 'partitions, children, materialized and unlogged tables are made');
 is(unread(), '[]', 'and all indexes');
+like(value(q(SELECT pg_get_indexdef('one_row'::regclass))), qr/^CREATE INDEX one_row ON public.typed USING btree \(true\)$/,
+	'one of no column depends on none here');
 is(definition(\&value, 'typed'),
 	'a numeric, from integer, i inet, j jsonb, m text, n name, p text, ps text, q point, t tsvector, x xml',
 	'a type that is not here is text');
@@ -300,6 +303,43 @@ is(value($rel_ids), $known, 'and keep their history');
 is(value('SELECT sum(updated) FROM ff_internal.counter_interval'), $updated,
 	'no counter of the copy is compared with one of the former source');
 $source->safe_psql('postgres', 'DROP DATABASE old');
+
+# one that is being restored behind the same name: at first it is empty
+$source->safe_psql('postgres', 'ALTER DATABASE shop RENAME TO old');
+$source->safe_psql('postgres', 'CREATE DATABASE shop');
+there('CREATE TABLE only_here (id int)');
+like(error('CALL ff_collect()'), qr/^WARNING:  the source is another database now/, 'a source that is being restored');
+collect();
+like(value(q(SELECT ff_mirror('source'))), qr/not found in the source, and kept for a day: \d{3} tables/,
+	'its former tables are kept');
+is(value($rel_ids) =~ s/.* //r, ($known =~ s/.* //r) + 1, 'with their history');
+$source->safe_psql('postgres', 'DROP DATABASE shop');
+$source->safe_psql('postgres', 'CREATE DATABASE shop TEMPLATE old');
+collect() foreach 1 .. 4;
+isnt(value("SELECT to_regclass('only_here')"), '', 'what was only there is kept, too');
+is(value(q(SELECT md5(string_agg(relname || ' ' || rel_id, ', ' ORDER BY relname)) || ' ' || count(*)
+	FROM ff_internal.relation WHERE closed_at IS NULL AND relname <> 'only_here')), $known,
+	'after the restore they go on with it');
+value(q(UPDATE ff_hub.mirror SET changed_at = changed_at - interval '1 day'));
+collect();
+is(names('mirror'), names('source'), 'a day later, what the source does not have is gone');
+$source->safe_psql('postgres', 'DROP DATABASE old');
+
+# the mirror itself is restored from a dump
+my $dump = PostgreSQL::Test::Utils::tempdir . '/mirror.dump';
+$mirror->command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $mirror->connstr('shop') ], 'a mirror is dumped');
+$mirror->safe_psql('postgres', 'CREATE DATABASE again');
+$mirror->command_ok([ 'pg_restore', '-d', $mirror->connstr('again'), $dump ], 'and restored');
+my $again = sub { $mirror->safe_psql('again', $_[0]) };
+there('UPDATE shop.many_1 SET n = 3 WHERE id < 10');
+$again->('CALL ff_collect()') foreach 1 .. 3;
+is($again->($rel_ids), $known, 'it keeps the history');
+is($again->(q(SELECT count(*) FROM ff_internal.relation r WHERE closed_at IS NULL AND NOT EXISTS (
+	SELECT FROM pg_class c WHERE c.oid = r.relid AND c.relname = r.relname))), '0', 'of the tables with their new OIDs');
+$updated = $again->('SELECT sum(updated) FROM ff_internal.counter_interval');
+there('UPDATE shop.many_1 SET n = 4 WHERE id < 10');
+$again->('CALL ff_collect()');
+is($again->('SELECT sum(updated) FROM ff_internal.counter_interval'), $updated + 9, 'and goes on with it');
 
 # fewer rights
 there(q(REVOKE pg_monitor FROM monitor; REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC;

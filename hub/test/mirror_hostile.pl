@@ -83,6 +83,8 @@ is(value(q(SELECT sum(updated) FROM ff_internal.counter_interval)), '500', 'what
 is(value(q(SELECT max(ended_at) FROM ff_internal.counter_interval)),
 	value("SELECT '" . $json->decode($last)->{server}{read_at} . "'::timestamptz"), 'by the time of the file');
 like(import_text($first), qr/^55000: nothing newer/, 'an older file is refused');
+like(import_with(sub { @{$_[0]{server}}{qw(database database_oid)} = ('other', 4711); return; }),
+	qr/^55000: this is an observation of database other/, 'so is one of another database');
 like(error(q(SELECT ff_mirror('nowhere'))), qr/server nowhere does not exist/, 'the mirror stays one by file');
 $Mirrored::mirror->safe_psql('postgres', 'CREATE TABLE own (id int);
 	CREATE EXTENSION fillfactor_advisor_hub CASCADE; CALL ff_collect()');
@@ -210,11 +212,14 @@ there(q(SELECT ext.pg_stat_statements_reset(); CREATE TABLE copied (id int); CRE
 there($_) foreach "CALL works('secret')", "COMMENT ON TABLE copied IS 'secret'",
 	"COPY copied (id) FROM PROGRAM 'echo 1 secret from | cut -c1' WITH (DELIMITER ';')", '/* secret */ COPY "to" FROM PROGRAM $$echo 1$$',
 	"DO 'BEGIN UPDATE orders SET status = 2 WHERE id = 1; PERFORM ''secret''; END'", "CREATE TABLE made AS SELECT 'secret'",
-	"PREPARE told AS UPDATE orders SET status = \$1 WHERE 'secret' <> ''; EXECUTE told(7)", "(SELECT 'secret' FROM orders FOR UPDATE)";
+	"PREPARE told AS UPDATE orders SET status = \$1 WHERE 'secret' <> ''; EXECUTE told(7)", "(SELECT 'secret' FROM orders FOR UPDATE)",
+	"SELECT 'secret' AS s INTO made_2 FROM orders", "WITH w AS (SELECT 'secret' AS s) SELECT s INTO made_3 FROM w",
+	'WITH w AS (SELECT 1 AS i) INSERT INTO copied SELECT i FROM w';
 is(value(q(SELECT string_agg(DISTINCT t->>'query', '; ' ORDER BY t->>'query')
 	FROM jsonb_array_elements(ff_hub.ask('source', ff_hub.observation())::jsonb->'statements'->'texts') t)),
 	'; (SELECT $1 FROM orders FOR UPDATE); COPY copied (id) FROM STDIN; '
-	. 'PREPARE told AS UPDATE orders SET status = $1 WHERE $2 <> $3',
+	. 'PREPARE told AS UPDATE orders SET status = $1 WHERE $2 <> $3; '
+	. 'WITH w AS (SELECT $1 AS i) INSERT INTO copied SELECT i FROM w',
 	'texts of statements that keep their constants are not sent');
 like(error(q(SELECT length(ff_hub.ask('source', 'SELECT pg_catalog.repeat(''x'', 70000000)')))),
 	qr/^ERROR:  its answer is larger than 64 MB/, 'an answer of 70 MB is refused');

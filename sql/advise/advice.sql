@@ -276,7 +276,7 @@ BEGIN
         now := a.fillfactor;
         new := nullif(a.recommended_fillfactor, a.fillfactor);
         action := a.action;
-        saves := CASE WHEN a.wal_saved <= 0 AND a.disk_bytes_change < 0
+        saves := CASE WHEN coalesce(a.wal_saved, 0) <= 0 AND a.disk_bytes_change < 0
                       THEN pg_size_pretty(-a.disk_bytes_change) || ' disk'
                       WHEN a.wal_saved <> 0
                       THEN pg_size_pretty(a.bytes) || CASE a.per WHEN ' a day' THEN '/d' ELSE '/1000' END

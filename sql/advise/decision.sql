@@ -156,10 +156,10 @@ LANGUAGE sql STABLE
 AS $$
     SELECT CASE WHEN c.rewritten THEN (f.choice).rewrite_hot_pct ELSE n.hot_pct END, z.bytes,
            round((100 * (1 - 1 / CASE WHEN c.rewritten THEN (f.choice).gain ELSE d.gain END))::numeric, 1)::real,
-           CASE WHEN NOT c.rewritten
+           CASE WHEN c.rewritten IS NOT TRUE
                 THEN coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0) END::bigint,
            z.bytes - e.heap_bytes + CASE WHEN c.rewritten THEN 0 ELSE n.index_bytes - e.index_bytes END,
-           CASE WHEN NOT c.rewritten
+           CASE WHEN c.rewritten IS NOT TRUE
                 THEN round((coalesce(((f.choice).us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1) END::real
       FROM (SELECT d.rewrite = 'pays') c(rewritten)
       LEFT JOIN LATERAL unnest(f.steps) n ON n.fillfactor = d.step

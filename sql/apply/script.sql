@@ -8,7 +8,10 @@ LANGUAGE sql STABLE
 RETURN (
     SELECT format($text$SET search_path = pg_catalog, pg_temp; SET lock_timeout = '2s'; SET statement_timeout = 0;
 SET client_min_messages = notice; SET ff_script.told = ''; SET ff_script.made = %s;
-DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := (SELECT %s); BEGIN
+DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := 'database ' || current_database(); BEGIN
+    IF made <> here AND has_function_privilege('pg_control_system()', 'EXECUTE') THEN
+        here := here || ' of cluster ' || (SELECT system_identifier FROM pg_control_system());
+    ELSE made := regexp_replace(made, ' of cluster [0-9]+$', ''); END IF;
     IF here <> made THEN RAISE 'refused: made for another database or server: %%, not %%', made, here;
     ELSIF pg_is_in_recovery() THEN RAISE 'this server is a standby: run the script on its primary';
     ELSIF statement_timestamp() <> transaction_timestamp() THEN
@@ -38,8 +41,6 @@ CREATE OR REPLACE PROCEDURE pg_temp.ff_change(who text[], before text[], after t
               WHEN OTHERS THEN verdict := format('refused: %%s (SQLSTATE %%s)', SQLERRM, SQLSTATE); EXIT;
     END; END LOOP; CALL pg_temp.ff_tell(who, verdict); END $ff$;$text$,
                ff_internal.quoted_text(concat('database ', s.database, ' of cluster ' || s.cluster)),
-               'format(''database %s'', current_database())' || CASE WHEN s.cluster IS NOT NULL
-                   THEN ' || '' of cluster '' || system_identifier FROM pg_control_system()' ELSE '' END,
                quote_literal(ff_internal.unprintable()))
       FROM ff_internal.server s);
 

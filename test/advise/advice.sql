@@ -399,7 +399,7 @@ UPDATE ff_internal.fit SET choice.action = 'rewrite', choice.advised_step = (cho
  WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'emptied');
 SELECT is(ROW (action, fillfactor, recommended_fillfactor, gain_pct, predicted_hot_pct, predicted_size_bytes,
 	needs_rewrite, wal_bytes_per_day_saved, disk_bytes_change, ddl)::text,
-	ROW ('keep', 100, 100, 20, 99.5, 66 * 8192, true, 0, 66 * 8192 - size_bytes, NULL)::text,
+	ROW ('keep', 100, 100, 20, 99.5, 66 * 8192, true, NULL, 66 * 8192 - size_bytes, NULL)::text,
 	'a plain rewrite: its figures') FROM ff_advise() WHERE relation = 'emptied'::regclass;
 SELECT matches(reason, '[.]\nIts rows need 528 kB, and it has 9600 kB: a rewrite at the same fillfactor makes it 9072 kB '
 	'smaller, and it would pay for itself[.]\nRewriting it takes ', 'and its reason')

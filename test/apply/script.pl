@@ -165,8 +165,10 @@ like($said, qr/ERROR: .*refused: made for another database or server/, 'made for
 is(sql(q{SELECT count(*) FROM before b JOIN sums() s USING (label) WHERE b.options IS DISTINCT FROM s.options}), '0',
 	'made for another server: nothing is changed');
 
-# A role that owns one of the tables.
+# A role that owns one of the tables, and may not read the identifier.
+sql('REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC');
 ($status, $said) = run_file($file, user => 'alice');
+sql('GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
 is($status, 3, 'as an owner of one table: the script ends with an error');
 like($said, qr/NOTICE:  public\.alices: done:/, 'as an owner of one table: this table is changed');
 is(scalar(() = $said =~ /WARNING: .*refused: .*SQLSTATE 42501/g), $many - 1,

@@ -183,6 +183,7 @@ DECLARE
     m        ff_hub.mirror;
     here     jsonb;
     made_up  text;
+    former   text;
     failures jsonb;
     failed   bigint[];
 BEGIN
@@ -199,6 +200,13 @@ BEGIN
                                       = (here->'host', here->'port', here->'database_oid')), made_up));
     IF m.identity NOT IN (concat_ws(' ', here->>'system_identifier', here->>'database_oid'),
                           concat_ws(' ', made_up, here->>'database_oid')) THEN
+        SELECT o.said->>'database' INTO former FROM ff_internal.observed o WHERE o.kind = 'server';
+        IF m.server IS NULL AND here->>'database' <> former THEN
+            PERFORM ff_internal.refuse('55000', format('this is an observation of database %I', here->>'database'),
+                        format('This is a mirror of %I.', former), 'Each source has a mirror of its own.');
+        END IF;
+        RAISE WARNING 'the source is another database now'
+            USING HINT = 'Tables of the same names keep their history; others are kept for a day.';
         PERFORM ff_hub.forget_source();
     END IF;
     IF ff_hub.find_former(said) THEN

@@ -25,7 +25,34 @@ CREATE FUNCTION ff_hub.is_mirrored(relation oid) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = relation AND c.conname = 'mirror_holds_no_rows');
 
--- Forgets tables and indexes that are not here any more: dropped by somebody, or restored with another OID.
+-- A mirror that was restored from a dump has other OIDs: finds its tables by their names, as those of a former source, and
+-- lets the core do the same with their history.
+CREATE FUNCTION ff_hub.find_restored() RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    WITH here AS MATERIALIZED (
+        SELECT m.relid AS old, c.oid, m.shape
+          FROM ff_hub.mirrored m
+          JOIN pg_namespace n ON n.nspname = m.shape->>'schema'
+          JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = m.shape->>'name'
+         WHERE m.table_oid IS NULL AND ff_hub.is_mirrored(c.oid)
+    ), forgotten AS (
+        DELETE FROM ff_hub.mirrored WHERE EXISTS (SELECT FROM here h WHERE h.old <> h.oid) RETURNING relid
+    )
+    INSERT INTO ff_hub.mirrored (relid, shape)
+    SELECT h.oid, h.shape FROM here h WHERE (SELECT count(*) FROM forgotten) > 0;
+    IF FOUND THEN
+        UPDATE ff_hub.mirror SET shapes = '{}', counters = '{}', changed_at = clock_timestamp();
+        DELETE FROM ff_internal.observed WHERE kind IN ('table', 'index');
+        UPDATE ff_internal.relation SET system_identifier = 0 WHERE closed_at IS NULL;
+        UPDATE ff_internal.epoch SET system_identifier = 0
+         WHERE epoch_id = (SELECT max(e.epoch_id) FROM ff_internal.epoch e);
+    END IF;
+END
+$$;
+
+-- Forgets tables and indexes that are not here any more: dropped by somebody.
 CREATE FUNCTION ff_hub.forget_lost() RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -60,7 +87,8 @@ CREATE FUNCTION ff_hub.forget_source() RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
     DELETE FROM ff_hub.mirrored WHERE table_oid IS NOT NULL;
-    UPDATE ff_hub.mirrored SET source_oid = NULL
+    UPDATE ff_hub.mirrored SET source_oid = NULL;
+    UPDATE ff_hub.mirror SET changed_at = clock_timestamp()
 $$;
 
 -- Finds tables of a former source by their names; their indexes are made again. Returns whether there are any.
@@ -104,7 +132,8 @@ BEGIN
 END
 $$;
 
--- Drops the tables that the source does not have any more; those of a former one, once all of its tables were sent.
+-- Drops the tables that the source does not have any more; those of a former one after a day, because the present one may
+-- be restored just now.
 CREATE FUNCTION ff_hub.drop_gone(said jsonb, OUT bucket bigint, OUT what text) RETURNS SETOF record
 LANGUAGE sql VOLATILE
 AS $$
@@ -112,7 +141,9 @@ AS $$
       FROM (SELECT array_agg(m.relid) AS relations
               FROM ff_hub.mirrored m
              WHERE m.table_oid IS NULL
-               AND CASE WHEN m.source_oid IS NULL THEN (said->>'left')::bigint = 0
+               AND CASE WHEN m.source_oid IS NULL
+                        THEN (said->>'left')::bigint = 0
+                             AND (SELECT o.changed_at < clock_timestamp() - interval '1 day' FROM ff_hub.mirror o)
                         ELSE said->'shapes' ? (m.source_oid::bigint % 1021)::text
                              AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
                                               WHERE n.oid = m.source_oid AND n.shape IS NOT NULL) END) g
@@ -237,10 +268,8 @@ DECLARE
     statements text[];
 BEGIN
     IF wanted->>'schema' <> m.shape->>'schema' THEN
-        statements := array_remove(ARRAY[
-            CASE WHEN to_regnamespace(quote_ident(wanted->>'schema')) IS NULL
-                 THEN format('CREATE SCHEMA %I', wanted->>'schema') END,
-            format('ALTER TABLE %s SET SCHEMA %I', here, wanted->>'schema')], NULL);
+        statements := ff_hub.schema_statements(wanted->>'schema')
+                      || format('ALTER TABLE %s SET SCHEMA %I', here, wanted->>'schema');
     END IF;
     IF wanted->>'name' <> m.shape->>'name' THEN
         statements := statements || format('ALTER TABLE %I.%I RENAME TO %I', wanted->>'schema', m.shape->>'name',

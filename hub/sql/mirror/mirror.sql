@@ -41,7 +41,10 @@ AS $$
            SELECT 3, 'the source is a standby: it counts no writes; a mirror of the primary knows them'
             WHERE (o.said->>'in_recovery')::boolean
            UNION ALL
-           SELECT 4, 'not here: ' || u FROM jsonb_array_elements_text(o.said->'unread') u) w(place, line)
+           SELECT 4, 'not here: ' || u FROM jsonb_array_elements_text(o.said->'unread') u
+           UNION ALL
+           SELECT 5, 'not found in the source, and kept for a day: ' || ff_internal.counted(count(*), 'table')
+             FROM ff_hub.mirrored m WHERE m.source_oid IS NULL HAVING count(*) > 0) w(place, line)
      WHERE o.kind = 'server' AND w.line IS NOT NULL
      ORDER BY w.place, w.line
 $$;
@@ -79,6 +82,7 @@ BEGIN
     PERFORM ff_hub.check_role('collector');
     PERFORM ff_hub.check_mirror(NULL);
     INSERT INTO ff_hub.mirror (server) VALUES (NULL) ON CONFLICT DO NOTHING;
+    PERFORM ff_hub.find_restored();
     PERFORM ff_hub.take(observation, NULL);
     CALL ff_internal.collect();
     RETURN QUERY SELECT * FROM ff_hub.mirror_words();

@@ -41,22 +41,22 @@ DECLARE
     answer  jsonb;
 BEGIN
     PERFORM ff_hub.check_role('collector');
+    PERFORM ff_hub.find_restored();
     PERFORM ff_hub.forget_lost();
     asked := ff_hub.known();
     FOR attempt IN 1 .. 3 LOOP
         BEGIN
             answer := ff_hub.ask(server, ff_hub.observation(asked))::jsonb;
-        EXCEPTION WHEN lock_not_available THEN
-            asked := asked || '{"sizes": false}';
-        WHEN character_not_in_repertoire OR untranslatable_character THEN
-            asked := asked || '{"statements": 0}';
-        WHEN internal_error THEN
+            EXIT;
+        EXCEPTION WHEN lock_not_available OR internal_error OR character_not_in_repertoire
+                       OR untranslatable_character THEN
             IF attempt = 3 THEN
                 RAISE;
             END IF;
+            asked := asked || CASE SQLSTATE WHEN '55P03' THEN '{"sizes": false}' WHEN 'XX000' THEN '{}'
+                                            ELSE '{"statements": 0}' END::jsonb;
         END;
-        EXIT WHEN answer IS NOT NULL;
     END LOOP;
-    PERFORM ff_hub.take(coalesce(answer, '{}'), address);
+    PERFORM ff_hub.take(answer, address);
 END
 $$;

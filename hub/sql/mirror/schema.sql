@@ -9,7 +9,8 @@ CREATE TABLE ff_hub.mirror (
     identity text,                         -- system identifier and OID of the database; NULL: not read yet
     shapes   jsonb NOT NULL DEFAULT '{}',  -- digest of the shapes in each bucket of tables; empty: not all are here
     counters jsonb NOT NULL DEFAULT '{}',  -- digest of the counters in each bucket; empty: of not all
-    clock    timestamptz                   -- time of the last observation by the source's clock
+    clock    timestamptz,                  -- time of the last observation by the source's clock
+    changed_at timestamptz                 -- when the source became another database, or the mirror was restored
 );
 $$);
 

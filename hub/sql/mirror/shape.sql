@@ -32,17 +32,20 @@ AS $$
      ORDER BY 1
 $$;
 
+-- The statements that make a schema that is not here, for readers, too.
+CREATE FUNCTION ff_hub.schema_statements(name text) RETURNS text[]
+LANGUAGE sql STABLE
+RETURN CASE WHEN to_regnamespace(quote_ident(name)) IS NULL
+            THEN ARRAY[format('CREATE SCHEMA %I', name), format('GRANT USAGE ON SCHEMA %I TO pg_read_all_stats', name)]
+            ELSE '{}' END;
+
 -- The statements that make a table. Its constraint refuses rows and marks it as a mirror's. Bounds of partitions are
 -- not copied: the key of a partitioned table is whether a column is null, and attach_statements() invents bounds.
 CREATE FUNCTION ff_hub.table_statements(shape jsonb) RETURNS text[]
 LANGUAGE sql STABLE
 AS $$
-    SELECT array_remove(ARRAY[
-               CASE WHEN NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = shape->>'schema')
-                    THEN format('CREATE SCHEMA %I', shape->>'schema') END,
-               CASE WHEN NOT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = shape->>'schema')
-                    THEN format('GRANT USAGE ON SCHEMA %I TO pg_read_all_stats', shape->>'schema') END,
-               format('CREATE %s TABLE %I.%I (%s)%s',
+    SELECT ff_hub.schema_statements(shape->>'schema')
+           || format('CREATE %s TABLE %I.%I (%s)%s',
                       CASE WHEN (shape->>'unlogged')::boolean AND shape->>'kind' <> 'p' THEN 'UNLOGGED' END,
                       shape->>'schema', shape->>'name',
                       concat_ws(', ', string_agg(c.definition, ', ' ORDER BY c.number),
@@ -50,7 +53,7 @@ AS $$
                       CASE WHEN shape->>'kind' = 'p'
                            THEN format(' PARTITION BY LIST (((%I IS NULL)::integer::bigint))',
                                        (array_agg(c.name ORDER BY c.number) FILTER (WHERE c.from_columns IS NULL))[1])
-                           END)], NULL)
+                           END)
       FROM ff_hub.columns_of(shape) c
 $$;
 
@@ -103,8 +106,8 @@ AS $$
          ORDER BY k.place LIMIT 32
     ), parts AS (
         SELECT string_agg(format('%I', u.name), ', ' ORDER BY u.place) FILTER (WHERE NOT u.included) AS keys,
-               string_agg(format('((%I IS NULL)::integer)', u.name), ', ' ORDER BY u.place)
-                   FILTER (WHERE NOT u.included) AS tests,
+               coalesce(string_agg(format('((%I IS NULL)::integer)', u.name), ', ' ORDER BY u.place)
+                            FILTER (WHERE NOT u.included), '(true)') AS tests,
                format(' INCLUDE (%s)', string_agg(format('%I', u.name), ', ' ORDER BY u.place)
                    FILTER (WHERE u.included)) AS includes,
                bool_or(u.included) AS has_includes,
