@@ -227,9 +227,9 @@ action: lower, raise, keep (also if ff_dismiss() declined a change), wait (more 
 'foreign, temporary, excluded, or not heap).
 fillfactor, recommended_fillfactor: percent, now and advised (equal if nothing should change). confidence: 0 to 1, '
 'a product, which the last line of reason shows: "0.35 = enough seen 1.0 x long enough 0.52 x model 0.67; 0.2 needed". '
-'enough seen: updates / four times min_updates. long enough: 0.5 at first, 1 after a day with three cycles of the '
-'work. model: how well it explains the data. If they matter: counters lost (0.5), columns unknown (whether an indexed '
-'one changes, 0.5), earlier advice (how it turned out).
+'enough seen: updates (or inserts, if there are hardly any) / four times min_updates. long enough: 0.5 at first, 1 '
+'after a day with three cycles of the work. model: how well it explains the data. If they matter: counters lost (0.5), '
+'columns unknown (whether an indexed one changes, 0.5), earlier advice (how it turned out).
 updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: '
 'share not HOT only because the page was full. predicted_hot_pct: HOT share at the recommended '
 'fillfactor, over a window like the observed one; ff_curve() also says where it settles.

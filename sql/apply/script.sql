@@ -80,7 +80,8 @@ AS $$
       FROM wal, ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
 $$;
 
--- Advised changes, tables before indexes, in the order of ff_advise(), and whether to rewrite each.
+-- Advised changes, tables before indexes, in the order of ff_advise(), and whether to rewrite each. Of all indexes, only
+-- those that free enough disk to be worth a change.
 CREATE FUNCTION ff_internal.plan_advice(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql VOLATILE ROWS 1000
 SET jit = off
@@ -114,6 +115,8 @@ BEGIN ATOMIC
                i.action = 'rebuild' OR i.cause = 'never_written', 'only a rebuild packs it'
           FROM @extschema@.ff_advise_indexes(target) i
          WHERE i.action IN ('raise', 'rebuild')
+           AND (target IS NOT NULL OR ff_internal.setting('min_worth') = 0
+                OR i.size_bytes - i.predicted_size_bytes >= ff_internal.threshold('WORTH_DISK'))
     )
     SELECT a.facts || jsonb_build_object('oid', a.oid, 'rewrite',
                jsonb_build_object('wanted', a.rewrite, 'reason', CASE WHEN a.rewrite THEN a.reason END))

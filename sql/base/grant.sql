@@ -7,7 +7,8 @@
 -- pg_read_all_stats (and so of pg_monitor) read the history and call reading functions; members of pg_stat_scan_tables
 -- sample and collect. Functions run with the caller's rights. Functions in none of the lists are reading ones.
 --
--- A function with a text body gets a search_path of pg_catalog; a procedure that commits cannot have one.
+-- A function with a text body gets a search_path of pg_catalog, and its backslashes mean what they say; a procedure that
+-- commits can have neither.
 CREATE PROCEDURE ff_internal.give_rights(
     extension name, collecting text[], for_both text[], for_all text[], installing text[] DEFAULT '{}')
 LANGUAGE plpgsql
@@ -19,6 +20,7 @@ BEGIN
     FOR object IN
         SELECT d.objid, n.nspname, c.relkind, p.proname, p.oid::regprocedure AS routine, c.oid::regclass AS relation,
                c.relname, p.prokind = 'f' AND p.prosqlbody IS NULL AND l.lanname IN ('sql', 'plpgsql') AS is_text,
+               strpos(p.prosrc, E'\\') > 0 AS has_backslash,
                CASE WHEN p.proname ^@ 'ff_' OR c.relname ^@ 'ff_' OR p.proname = ANY (for_all) THEN 'PUBLIC'
                     WHEN p.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
                     WHEN p.proname = ANY (collecting) THEN 'pg_stat_scan_tables'
@@ -42,6 +44,9 @@ BEGIN
             END IF;
             IF object.is_text THEN
                 EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, pg_temp', object.routine);
+                IF object.has_backslash THEN
+                    EXECUTE format('ALTER FUNCTION %s SET standard_conforming_strings = on', object.routine);
+                END IF;
             END IF;
         ELSIF object.relkind IN ('r', 'v') THEN
             EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.relation);

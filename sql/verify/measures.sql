@@ -91,7 +91,8 @@ BEGIN ATOMIC
            d.difference, concat(m.measure, ' ', ff_internal.shown(m.before, m.unit), ' -> ',
                                 ff_internal.shown(m.after, m.unit), ' ' || m.unit,
                                 to_char(CASE r.unit WHEN '%' THEN d.difference END, '" ("FMSG999990" %)"'),
-                                CASE WHEN d.large AND NOT d.certain THEN ', uncertain' END), r.weight
+                                CASE WHEN NOT d.certain AND (d.large OR d.high - d.low > 2 * r.unclear)
+                                     THEN ', uncertain' END), r.weight
       FROM ff_internal.measures(c) m
      CROSS JOIN (SELECT ff_internal.setting('time_weight') AS time,
                         ff_internal.setting('wal_weight') AS wal,

@@ -42,7 +42,7 @@ BEGIN ATOMIC
                        ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates,
                        -- the first third is left out (settling)
                        concat(CASE WHEN f.n2 < k.intervals THEN format('; about %s more collections after work',
-                                                                       2 * k.intervals - 1 - f.n2) END,
+                                                                       2 * k.intervals - 1 - floor(1.5 * f.n2)) END,
                               f.left_out))),
                (4, f.better <> '' AND (f.worse <> '' OR s.verdict = 'hurt'),
                 CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'

@@ -96,7 +96,8 @@ COMMENT ON VIEW ff_internal.changes IS
 
 -- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of
--- its side's updates, if that has three intervals. other rate: far from the median rate after the change.
+-- its side's updates, if that has three intervals. old snapshot: one was held, as in fewer than half of its side's.
+-- other rate: far from the median rate after the change.
 CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
 RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated float8,
                counted ff_internal.counter_interval, left_out text)
@@ -126,7 +127,9 @@ BEGIN ATOMIC
                -- until a rewrite, old pages keep their density
                WHEN d.side = 'after' AND l.ended_at <= min(l.ended_at) FILTER (
                     WHERE d.side = 'after' AND l.rewritten) OVER () THEN 'before the rewrite'
-               WHEN l.updated = 0 THEN 'no updates' END AS why
+               WHEN l.updated = 0 THEN 'no updates'
+               WHEN h.held AND 2 * count(*) FILTER (WHERE h.held) OVER same < count(*) OVER same
+               THEN 'old snapshot' END AS why
           FROM constant k CROSS JOIN watched l
           LEFT JOIN ff_internal.epoch n USING (epoch_id)
           LEFT JOIN ff_internal.epoch o ON o.epoch_id = (c).epoch_id
@@ -134,7 +137,11 @@ BEGIN ATOMIC
          -- NULL: contains the change
          CROSS JOIN LATERAL (SELECT CASE WHEN l.ended_at - s.slack <= (c).before_at THEN 'before'
                                          WHEN l.began_at + s.slack >= (c).seen_at THEN 'after' END) d(side)
+         CROSS JOIN LATERAL (SELECT EXISTS (
+                    SELECT FROM ff_internal.horizon_history o
+                     WHERE o.last_seen_at > l.began_at AND o.since < l.ended_at)) h(held)
          WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until AND d.side <> ''
+        WINDOW same AS (PARTITION BY d.side)
     ), settled AS (
         SELECT r.*, coalesce(r.why, CASE WHEN count(*) OVER same >= 3
                     AND 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same

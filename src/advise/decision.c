@@ -452,6 +452,20 @@ act_on_model(const DnFacts *f, DnDecision *d)
 }
 
 /*
+ * Whether a rewrite saves enough of what the updates of the costliest table cost; unknown costs are
+ * worth it.
+ */
+static int
+worth_rewriting(const DnFacts *f)
+{
+	double		wal = f->wal_now * f->updated;
+	double		us = f->us_now * f->updated;
+	double		part = fmax(wal / fmax(f->most_wal, wal), us / fmax(f->most_us, us));
+
+	return isnan(f->most_us) || !((1 - 1 / f->model_gain) * part < f->min_worth);
+}
+
+/*
  * What a rewrite at the present fillfactor would do: it pays, by the model and by what is
  * worth a change; or pages are mostly empty (bloat), and it is possible, or useless, because the
  * table fills them again, or because their versions wait for a snapshot to end.
@@ -470,7 +484,7 @@ rewrite(const DnFacts *f, const DnDecision *d)
 		return "refills";
 	if (is(d->action, "keep") && d->wants_model && f->model_changes > 0 &&
 		f->advised_step == f->current_step && d->confidence >= d->needed_confidence &&
-		(f->filled_at > f->fillfactor || spare >= WORTH_DISK))
+		((f->filled_at > f->fillfactor && worth_rewriting(f)) || spare >= WORTH_DISK))
 		return "pays";
 	return bloated ? "possible" : NULL;
 }

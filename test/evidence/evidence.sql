@@ -99,10 +99,10 @@ CREATE TEMP VIEW by_hand AS
 SELECT k.rel_id, sum(i.updated) AS updated, sum(i.inserted) AS inserted, min(i.began_at) AS began_at,
        sum(i.updated) FILTER (WHERE CASE c.kind
            WHEN 'indexes' THEN i.began_at >= c.seen_at
-           WHEN 'fillfactor' THEN i.ended_at >= c.seen_at ELSE true END) AS since_change,
+           WHEN 'fillfactor' THEN i.began_at >= c.seen_at ELSE true END) AS since_change,
        sum(i.hot_updated) FILTER (WHERE CASE c.kind
            WHEN 'indexes' THEN i.began_at >= c.seen_at
-           WHEN 'fillfactor' THEN i.ended_at >= c.seen_at
+           WHEN 'fillfactor' THEN i.began_at >= c.seen_at
            ELSE true END) AS hot_since_change
   FROM kind k JOIN ff_internal.counter_interval i USING (rel_id) LEFT JOIN ff_internal.change c USING (rel_id)
  WHERE i.ended_at >= date_trunc('hour', now() - ff_internal.lookback(), 'UTC') GROUP BY k.rel_id;
