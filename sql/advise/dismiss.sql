@@ -10,7 +10,7 @@ BEGIN
     RETURN QUERY
         SELECT * FROM ff_internal.dismissal d
          WHERE d.rel_id = id AND d.until > now()
-           AND (dismissal_of.wal_bytes > 3 * greatest(d.wal_bytes, 1048576)) IS NOT TRUE;
+           AND (d.wal_bytes IS NOT NULL AND dismissal_of.wal_bytes > 3 * greatest(d.wal_bytes, 1048576)) IS NOT TRUE;
 END
 $$;
 
