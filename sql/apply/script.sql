@@ -9,9 +9,8 @@ RETURN (
     SELECT format($text$SET search_path = pg_catalog, pg_temp; SET lock_timeout = '2s'; SET statement_timeout = 0;
 SET client_min_messages = notice; SET ff_script.told = ''; SET ff_script.made = %s;
 DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := 'database ' || current_database(); BEGIN
-    IF made <> here AND has_function_privilege('pg_control_system()', 'EXECUTE') THEN
-        here := here || ' of cluster ' || (SELECT system_identifier FROM pg_control_system());
-    ELSE made := regexp_replace(made, ' of cluster [0-9]+$', ''); END IF;
+    IF NOT has_function_privilege('pg_control_system()', 'EXECUTE') THEN made := split_part(made, ' of cluster ', 1);
+    ELSIF made <> here THEN here := here || (SELECT ' of cluster ' || system_identifier FROM pg_control_system()); END IF;
     IF here <> made THEN RAISE 'refused: made for another database or server: %%, not %%', made, here;
     ELSIF pg_is_in_recovery() THEN RAISE 'this server is a standby: run the script on its primary';
     ELSIF statement_timestamp() <> transaction_timestamp() THEN

@@ -316,7 +316,7 @@ SELECT says('server', 0,
 	'{"denied": [{"what": "pg_control_system(), which tells a server from its copy", "grant": "GRANT EXECUTE '
 	'ON FUNCTION pg_control_system() TO ff"}, {"what": "widths of columns", "grant": "GRANT SELECT ON ALL '
 	'TABLES IN SCHEMA public, \"a TO b\" TO \"f TO f\""}]}');
-SELECT ok(l ~ 'ff_script.made = ''database shop'';' AND l !~ 'FROM pg_control_system', 'a made-up identity is no guard')
+SELECT ok(l ~ 'ff_script.made = ''database shop'';' AND l !~ ' of cluster [0-9]', 'a made-up identity is no guard')
 	FROM (SELECT string_agg(l, E'\n') FROM ff_script('job') l) s(l);
 SELECT is(ff_script_json('job')->>'server', 'cluster of unknown identifier (db.example, port 5444), PostgreSQL 15.4',
 	'nor is it shown');

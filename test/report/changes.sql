@@ -122,7 +122,7 @@ SELECT 'transaction', 'pid 1', 'bob', 'nightly <b>', max(began_at) - interval '2
 SELECT bag_has($$ SELECT what || ': ' || details FROM ff_changes() WHERE relation IS NULL $$,
                $$
                    VALUES ('transaction: pid 1, bob, nightly <b>, holds back pruning'),
-                       ('transaction ended: pid 1, bob, nightly <b>, after 60 min') $$,
+                       ('transaction ended: pid 1, bob, nightly <b>, seen last after 60 min') $$,
                'a holder comes and goes');
 UPDATE ff_internal.collection SET failed = 2
     WHERE collection_id = (SELECT max(collection_id) FROM ff_internal.collection);
