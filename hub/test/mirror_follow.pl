@@ -70,7 +70,7 @@ there(q(CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN amount AS numeri
 collect();
 is(names('mirror'), names('source'), 'partitions, children, materialized and unlogged tables are made');
 is(unread(), '[]', 'and all indexes');
-like(value(q(SELECT pg_get_indexdef('one_row'::regclass))), qr/^CREATE INDEX one_row ON public.typed USING btree \(true\)$/,
+like(value(q(SELECT pg_get_indexdef('one_row'::regclass))), qr/^CREATE INDEX one_row ON public.typed USING btree \(\(true\)\)$/,
 	'one of no column depends on none here');
 is(definition(\&value, 'typed'),
 	'a numeric, from integer, i inet, j jsonb, m text, n name, p text, ps text, q point, t tsvector, x xml',
@@ -333,7 +333,9 @@ $mirror->command_ok([ 'pg_restore', '-d', $mirror->connstr('again'), $dump ], 'a
 my $again = sub { $mirror->safe_psql('again', $_[0]) };
 there('UPDATE shop.many_1 SET n = 3 WHERE id < 10');
 $again->('CALL ff_collect()') foreach 1 .. 3;
-is($again->($rel_ids), $known, 'it keeps the history');
+my $kept = q(SELECT string_agg(relname || ' ' || rel_id, ', ' ORDER BY relname, rel_id) FROM ff_internal.relation
+	WHERE closed_at IS NULL);
+is($again->($kept), value($kept), 'it keeps the history');
 is($again->(q(SELECT count(*) FROM ff_internal.relation r WHERE closed_at IS NULL AND NOT EXISTS (
 	SELECT FROM pg_class c WHERE c.oid = r.relid AND c.relname = r.relname))), '0', 'of the tables with their new OIDs');
 $updated = $again->('SELECT sum(updated) FROM ff_internal.counter_interval');

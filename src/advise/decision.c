@@ -310,9 +310,10 @@ disk_freed(const DnFacts *f, int step)
 
 /*
  * Why a change that pays for its table is not worth somebody's time; NULL: it is.  It has to save
- * enough of what the updates of the costliest table cost, or enough disk, and a lower fillfactor
- * must not write more WAL.  Half of that is enough if the same was advised before.  Unknown costs
- * are worth it, and so are partitions, which are judged together.
+ * enough of what the updates of the costliest table cost, or enough disk, and must not write more
+ * WAL: a higher fillfactor, too, brings new versions to old pages, which are then logged whole.
+ * Half of that is enough if the same was advised before.  Unknown costs are worth it, and so are
+ * partitions, which are judged together.
  */
 static const char *
 unworthy(const DnFacts *f, const DnDecision *d)
@@ -329,7 +330,7 @@ unworthy(const DnFacts *f, const DnDecision *d)
 	least_wal = need * fmax(f->most_wal, f->wal_now * f->updated);
 	if (!(wal < least_wal) && wal != 0)
 		return NULL;
-	if (d->step < d->current_step && wal < -least_wal)
+	if (wal < -least_wal)
 		return "more_wal";
 	return (f->us_now - f->step_us[then]) * f->updated >= need * fmax(f->most_us, f->us_now * f->updated) ||
 		disk_freed(f, then) >= enough * WORTH_DISK ? NULL : "not_worth";

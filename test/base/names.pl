@@ -141,7 +141,8 @@ sql(q(CREATE TABLE public.before AS
 # ---------------------------------------------------------------------------
 # The script, with its rewrites
 # ---------------------------------------------------------------------------
-my $text = with_provisional(sql('SELECT * FROM ff_script(NULL, true)'));
+# small indexes, too
+my $text = with_provisional(sql('SET fillfactor_advisor.min_worth = 0; SELECT * FROM ff_script(NULL, true)'));
 my @calls = ('ff_advise()', 'ff_advise_indexes()');
 my %ddl = map { $_ => sql("SELECT ddl FROM $_ WHERE ddl ~ '^ALTER'") } @calls;
 is(sql(q{SELECT count(*)
