@@ -167,9 +167,9 @@ WITH asked AS MATERIALIZED (
                SELECT jsonb_agg(DISTINCT CASE WHEN m.name[2] ~ '^"' THEN replace(trim(m.name[2], '"'), '""', '"')
                                               ELSE lower(m.name[2]) END)
                  FROM regexp_matches(CASE WHEN l.lanname NOT IN ('c', 'internal') THEN regexp_replace(
-                          regexp_replace(p.prosrc, '--[^\n]*', ' ', 'g'), '/\*.*?\*/', ' ', 'g')
-                      ELSE 'new."' || split_part(encode(t.tgargs, 'escape'), '\000', 1) || '"=' END,
-                      '(^|;|\m(?:begin|then|else|loop)\M)\s*new\s*\.\s*("[^"]+"|[\w$]+)\s*:?=', 'gi') m(name)))
+                          regexp_replace(p.prosrc, E'--[^\\n]*', ' ', 'g'), E'/\\*.*?\\*/', ' ', 'g')
+                      ELSE 'new."' || split_part(encode(t.tgargs, 'escape'), E'\\000', 1) || '"=' END,
+                      E'(^|;|\\m(?:begin|then|else|loop)\\M)\\s*new\\s*\\.\\s*("[^"]+"|[\\w$]+)\\s*:?=', 'gi') m(name)))
            ORDER BY t.tgname) AS triggers
       FROM relation r
       JOIN measured USING (bucket)
@@ -221,13 +221,18 @@ WITH asked AS MATERIALIZED (
     SELECT jsonb_strip_nulls(jsonb_build_object(
                'oid', i.indexrelid::bigint, 'table', i.indrelid::bigint, 'scans', i.scans,
                'key', i.indkey::text, 'relfilenode', i.relfilenode::bigint, 'valid', i.indisvalid,
-               'entries', i.reltuples, 'bytes', CASE WHEN a.sizes AND i.free THEN pg_relation_size(i.indexrelid) END,
-               -- of its keys
-               'width', (SELECT sum(CASE WHEN k.attlen > 0 THEN k.attlen ELSE p.avg_width END)
+               -- counted when it was analyzed or vacuumed: after a load, as many as rows
+               'entries', CASE WHEN i.indpred IS NULL THEN greatest(i.reltuples, pg_stat_get_live_tuples(i.indrelid))
+                               WHEN pg_stat_get_mod_since_analyze(i.indrelid) <= 0.2 * i.reltuples THEN i.reltuples END,
+               'bytes', CASE WHEN a.sizes AND i.free THEN pg_relation_size(i.indexrelid) END,
+               -- of its keys, at most: if one is aligned at 8 bytes, as if all were
+               'width', (SELECT CASE WHEN bool_or(k.attalign = 'd') THEN sum(8 * ceil(n.bytes / 8.0))
+                                     ELSE sum(n.bytes) END
                            FROM pg_attribute k
                            LEFT JOIN pg_attribute o ON o.attrelid = i.indrelid AND o.attnum = i.indkey[k.attnum - 1]
                            LEFT JOIN pg_stats p ON p.schemaname = i.nspname AND p.tablename = i.table_name
                                                AND p.attname = o.attname AND NOT p.inherited AND k.attlen < 0
+                          CROSS JOIN LATERAL (SELECT CASE WHEN k.attlen > 0 THEN k.attlen ELSE p.avg_width END) n(bytes)
                           WHERE k.attrelid = i.indexrelid
                          HAVING bool_and(k.attlen > 0 OR p.avg_width IS NOT NULL)),
                -- what is not here in a mirror, as in index_needed()
@@ -310,12 +315,12 @@ WITH asked AS MATERIALIZED (
         ), text AS (
             -- only of statements whose constants are parameters here: others may keep a password
             SELECT DISTINCT ON (n.queryid, n.toplevel) n.*,
-                   CASE WHEN s.query ~* ('^([[:space:](]|--[^\n]*\n|/[*].*?[*]/)*'
-                                         '(select|insert|update|delete|merge|with|values|table|prepare)\M')
+                   CASE WHEN s.query ~* (E'^([[:space:](]|--[^\\n]*\\n|/[*].*?[*]/)*'
+                                         '(select|insert|update|delete|merge|with|values|table|prepare)\\M')
                              -- SELECT INTO makes a table
-                             AND s.query !~* '(?<!\m(insert|merge)[[:space:]]*)\minto\M' THEN s.query
-                        WHEN s.query ~* '^[[:space:]]*copy[[:space:]]+[^''([:space:]][^'']*?\mfrom\M'
-                        THEN regexp_replace(s.query, '\mfrom\M.*', 'FROM STDIN', 'i')
+                             AND s.query !~* E'(?<!\\m(insert|merge)[[:space:]]*)\\minto\\M' THEN s.query
+                        WHEN s.query ~* E'^[[:space:]]*copy[[:space:]]+[^''([:space:]][^'']*?\\mfrom\\M'
+                        THEN regexp_replace(s.query, E'\\mfrom\\M.*', 'FROM STDIN', 'i')
                         ELSE '' END AS query
               FROM new n JOIN %3$s(true) s ON s.queryid = n.queryid AND %1$s = n.toplevel AND s.dbid = %4$s
              WHERE (SELECT count(*) FROM new) > 0 AND s.query IS NOT NULL
@@ -342,7 +347,7 @@ WITH asked AS MATERIALIZED (
            'pid ' || a.pid AS holder, a.usename::text AS role_name, a.application_name AS application,
            CASE WHEN w.sender THEN a.backend_start ELSE a.xact_start END AS since,
            greatest(age(a.backend_xmin), age(a.backend_xid))::bigint AS xids, false AS catalog_only,
-           CASE WHEN NOT w.sender THEN upper(substring(a.query FROM '^[\s(]*([A-Za-z]{1,20})\M')) END AS doing
+           CASE WHEN NOT w.sender THEN upper(substring(a.query FROM E'^[\\s(]*([A-Za-z]{1,20})\\M')) END AS doing
       FROM pg_stat_activity a CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender), here h
      WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
                 ELSE a.datid = h.oid AND a.pid <> pg_backend_pid()
@@ -399,7 +404,10 @@ SELECT jsonb_build_object('format', 1,
                        FROM pg_settings s
                       WHERE s.vartype <> 'string' OR s.name IN ('server_version', 'cluster_name')),
         'denied', (SELECT coalesce(jsonb_agg(to_jsonb(d)), '[]') FROM denied d)),
-    'shapes', (SELECT coalesce(jsonb_object_agg(s.bucket, s.digest), '{}') FROM sent_shape s),
+    -- sent again if a definition could not be read
+    'shapes', (SELECT coalesce(jsonb_object_agg(s.bucket, CASE WHEN s.bucket IN (
+                          SELECT i.bucket FROM indexed i WHERE NOT i.free) THEN '' ELSE s.digest END), '{}')
+                 FROM sent_shape s),
     'counters', (SELECT coalesce(jsonb_object_agg(s.bucket, s.digest), '{}') FROM sent_counter s),
     'left', (SELECT coalesce(sum(c.tables), 0) FROM changed_shape c) - (SELECT coalesce(sum(t.tables), 0)
                                                                         FROM sent_shape t),

@@ -10,8 +10,7 @@ RETURN (
 SET client_min_messages = notice; SET ff_script.told = ''; SET ff_script.made = %s;
 DO $ff$ DECLARE made text := current_setting('ff_script.made'); here text := 'database ' || current_database(); BEGIN
     IF NOT has_function_privilege('pg_control_system()', 'EXECUTE') THEN made := split_part(made, ' of cluster ', 1);
-    ELSIF made <> here THEN here := concat(here, (SELECT ' of cluster ' || system_identifier FROM pg_control_system()));
-    END IF;
+    ELSIF made <> here THEN here := concat(here, ' of cluster ', (pg_control_system()).system_identifier); END IF;
     IF here <> made THEN RAISE 'refused: made for another database or server: %%, not %%', made, here;
     ELSIF pg_is_in_recovery() THEN RAISE 'this server is a standby: run the script on its primary';
     ELSIF statement_timestamp() <> transaction_timestamp() THEN

@@ -234,7 +234,11 @@ RETURN (
                    FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id) ORDER BY p.seen_at DESC) r))
       FROM (SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
               FROM ff_internal.statements_missing() s(reason)
-             WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)) w(words));
+             WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)
+            UNION ALL
+            SELECT format('The source denied %s: %s.', d.what, d."grant")
+              FROM ff_internal.server s CROSS JOIN jsonb_to_recordset(s.observed->'denied') d(what text, "grant" text)
+           ) w(words));
 
 CREATE FUNCTION @extschema@.ff_report(detailed integer DEFAULT 20) RETURNS text
 LANGUAGE plpgsql STABLE
