@@ -8,10 +8,8 @@
  */
 #include "advise/decision.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/numbers.h"
 #include "model/twin.h"
 
 #define THRESHOLD(name, value) static const double name = value;

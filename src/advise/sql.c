@@ -7,7 +7,6 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 

@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
 #include <sys/statvfs.h>
 
 #include "access/amapi.h"

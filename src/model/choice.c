@@ -7,7 +7,6 @@
  * be right relative to each other, not on every machine.
  */
 #include "model/choice.h"
-#include "base/numbers.h"
 
 #include <string.h>
 

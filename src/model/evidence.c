@@ -3,7 +3,6 @@
  *	  Sums over what was observed of one table.
  */
 #include "model/evidence.h"
-#include "base/numbers.h"
 
 #include <string.h>
 

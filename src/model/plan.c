@@ -3,7 +3,6 @@
  *	  What is known of a table before workloads are drawn.
  */
 #include "model/plan.h"
-#include "base/numbers.h"
 
 #include <string.h>
 

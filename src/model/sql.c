@@ -8,18 +8,11 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
 #include "model/choice.h"
-#include "base/compat.h"
-#include "base/numbers.h"
 #include "base/module.h"
 
 /* Increase it with every change of the model's results: stored fits of another version are

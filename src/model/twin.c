@@ -10,9 +10,7 @@
  * Not simulated: TOAST, page contention between sessions.
  */
 #include "model/twin.h"
-#include "base/numbers.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* Free space map: categories of 32 bytes, as in freespace.c. */

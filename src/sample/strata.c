@@ -23,8 +23,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "common/hashfn.h"
 #include "port/pg_bitutils.h"
 
