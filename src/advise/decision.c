@@ -473,13 +473,6 @@ rewrite(const DnFacts *f, const DnDecision *d)
 	return bloated ? "possible" : NULL;
 }
 
-void
-ff_facts_clear(DnFacts *f)
-{
-	for (size_t i = 0; i < sizeof(*f) / sizeof(double); i++)
-		((double *) f)[i] = NAN;
-}
-
 /*
  * 1. The cause, from the evidence alone.
  * 2. The step: the model's, or the siblings'.
