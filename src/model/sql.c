@@ -39,18 +39,6 @@ typedef struct Model
 	Choice		choice;
 } Model;
 
-/* NULL and infinite become NAN.  Errors: see ff_read_numbers(). */
-static void
-read_evidence(FunctionCallInfo fcinfo, Evidence *e)
-{
-	int		   *count = palloc0(sizeof(int) * ev_nfields);
-
-	ff_evidence_clear(e);
-	ff_read_numbers(fcinfo, 0, ev_field, ev_nfields, e, count);
-	for (int i = 0; i < ev_nfields; i++)
-		ff_evidence_count(e, &ev_field[i], count[i]);
-}
-
 /* ff_model_fields() returns text: the columns of type model_input, which is made of it */
 Datum
 ff_model_fields(PG_FUNCTION_ARGS)
@@ -279,18 +267,22 @@ check_for_interrupts(void)
  * ff_model(evidence record, curve boolean) returns json
  *
  * Returns the choice and the steps, from 100 downwards, see choice.h; NULL if no row
- * length is known or an argument is NULL.
+ * length is known or an argument is NULL.  Errors: see ff_read_numbers().
  */
 Datum
 ff_model(PG_FUNCTION_ARGS)
 {
 	Model	   *m;
+	int		   *count = palloc0(sizeof(int) * ev_nfields);
 	StringInfoData t;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	m = palloc0(sizeof(Model));
-	read_evidence(fcinfo, &m->e);
+	ff_evidence_clear(&m->e);
+	ff_read_numbers(fcinfo, 0, ev_field, ev_nfields, &m->e, count);
+	for (int i = 0; i < ev_nfields; i++)
+		ff_evidence_count(&m->e, &ev_field[i], count[i]);
 	read_settings(&m->e);
 	ff_twin_check = check_for_interrupts;
 	ff_choose(&m->work, &m->e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->choice);
@@ -352,7 +344,6 @@ ff_index_entry_price(PG_FUNCTION_ARGS)
 	double		price[2];
 
 	ff_choice_index_entry(&price[0], &price[1]);
-
 	PG_RETURN_DATUM(numbers_row(fcinfo, price, lengthof(price)));
 }
 
