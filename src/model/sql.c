@@ -102,26 +102,13 @@ append_lengths(StringInfo t, const char *key, const int16_t *quantile)
 	appendStringInfoChar(t, ']');
 }
 
-static void
-append_class(StringInfo t, const TwinClass *c)
-{
-	static const char *const commands[] = {"insert", "update", "delete"};
-	static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "oldest"};
-
-	appendStringInfo(t, "{\"command\": \"%s\", \"pick\": \"%s\"",
-					 commands[c->command], picks[c->pick]);
-	append_numbers(t, SHORT, (Number[]) {
-		{"rate", c->rate}, {"rows", c->rows}, {"calls", c->calls}, {"distance", c->distance},
-		{"near", c->near}, {"skew", c->skew}, {"stride", c->stride}, {"indexed", c->indexed},
-		{"resizes", c->resizes}, {"whole", c->whole}, {NULL}
-	});
-	appendStringInfoChar(t, '}');
-}
-
 /* Appends a workload, with the names of TwinWorkload, and how much of the table it replays. */
 static void
 append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 {
+	static const char *const commands[] = {"insert", "update", "delete"};
+	static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "oldest"};
+
 	appendStringInfoChar(t, '{');
 	append_numbers(t, SHORT, (Number[]) {
 		{"start_rows", l->start_rows}, {"replayed_rows", plan->rows}, {"table_rows", plan->live},
@@ -133,11 +120,19 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 	appendStringInfoString(t, ", \"classes\": [");
 	for (int i = 0; i < l->nclasses; i++)
 	{
+		const TwinClass *c = &l->class[i];
+
 		/* what happened once is no part of the workload */
-		if (l->class[i].once > 0)
+		if (c->once > 0)
 			continue;
-		appendStringInfoString(t, t->data[t->len - 1] == '[' ? "" : ", ");
-		append_class(t, &l->class[i]);
+		appendStringInfo(t, "%s{\"command\": \"%s\", \"pick\": \"%s\"",
+						 t->data[t->len - 1] == '[' ? "" : ", ", commands[c->command], picks[c->pick]);
+		append_numbers(t, SHORT, (Number[]) {
+			{"rate", c->rate}, {"rows", c->rows}, {"calls", c->calls}, {"distance", c->distance},
+			{"near", c->near}, {"skew", c->skew}, {"stride", c->stride}, {"indexed", c->indexed},
+			{"resizes", c->resizes}, {"whole", c->whole}, {NULL}
+		});
+		appendStringInfoChar(t, '}');
 	}
 	appendStringInfoString(t, "]}");
 }
