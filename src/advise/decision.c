@@ -8,10 +8,8 @@
  */
 #include "advise/decision.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/numbers.h"
 #include "model/twin.h"
 
 #define THRESHOLD(name, value) static const double name = value;
@@ -324,7 +322,13 @@ unworthy(const DnFacts *f, const DnDecision *d)
 	double		wal,
 				least_wal;
 
-	if (then < 0 || !isnan(f->sibling_fillfactor[0]) || isnan(f->most_wal) || !(f->min_worth > 0))
+	if (then < 0)
+		return NULL;
+	/* most of what an update writes goes to TOAST: the change saves less than min_gain of the WAL of all */
+	if (f->toasted > f->wal_now && f->wal_now - f->step_wal[then] < f->min_gain * f->toasted &&
+		!(disk_freed(f, then) >= WORTH_DISK))
+		return "toast";
+	if (!isnan(f->sibling_fillfactor[0]) || isnan(f->most_wal) || !(f->min_worth > 0))
 		return NULL;
 	wal = (f->wal_now - f->step_wal[then]) * f->updated;
 	least_wal = need * fmax(f->most_wal, f->wal_now * f->updated);
@@ -334,20 +338,6 @@ unworthy(const DnFacts *f, const DnDecision *d)
 		return "more_wal";
 	return (f->us_now - f->step_us[then]) * f->updated >= need * fmax(f->most_us, f->us_now * f->updated) ||
 		disk_freed(f, then) >= enough * WORTH_DISK ? NULL : "not_worth";
-}
-
-/*
- * Whether most of what an update writes goes to TOAST, so that the change saves less than
- * min_gain of the WAL of all.
- */
-static int
-in_toast(const DnFacts *f, const DnDecision *d)
-{
-	int			then = place_of(f->step_fillfactor, d->step);
-
-	return then >= 0 && f->toasted > f->wal_now &&
-		f->wal_now - f->step_wal[then] < f->min_gain * f->toasted &&
-		!(disk_freed(f, then) >= WORTH_DISK);
 }
 
 /* Why a change that pays has to wait, or is not made; NULL: neither. */
@@ -432,7 +422,7 @@ act_on_model(const DnFacts *f, DnDecision *d)
 	{
 		why = way < 0 ? no_hot_gain(f, d) : NULL;
 		if (why == NULL)
-			why = in_toast(f, d) ? "toast" : unworthy(f, d);
+			why = unworthy(f, d);
 		if (why != NULL)
 		{
 			d->because = why;
@@ -488,13 +478,6 @@ rewrite(const DnFacts *f, const DnDecision *d)
 		((f->filled_at > f->fillfactor && worth_rewriting(f)) || spare >= WORTH_DISK))
 		return "pays";
 	return bloated ? "possible" : NULL;
-}
-
-void
-ff_facts_clear(DnFacts *f)
-{
-	for (size_t i = 0; i < sizeof(*f) / sizeof(double); i++)
-		((double *) f)[i] = NAN;
 }
 
 /*

@@ -39,9 +39,6 @@ typedef struct DnDecision
 #include "advise/facts.h"
 } DnDecision;
 
-/* All fields unknown. */
-extern void ff_facts_clear(DnFacts *f);
-
 extern void ff_decision(const DnFacts *f, DnDecision *d);
 
 #endif							/* FF_ADVISE_DECISION_H */

@@ -7,7 +7,6 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 
@@ -96,7 +95,7 @@ ff_decision_of(PG_FUNCTION_ARGS)
 	DnFacts		f;
 	DnDecision	d;
 
-	ff_facts_clear(&f);
+	make_unknown(&f, sizeof(f));
 	ff_read_numbers(fcinfo, 0, fact_field, lengthof(fact_field), &f, NULL);
 	f.min_updates = ff_min_updates;
 	f.min_gain = ff_min_gain / 100;

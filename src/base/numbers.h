@@ -28,9 +28,15 @@ or_else(double v, double otherwise)
 static inline double
 bound(double v, double low, double high)
 {
-	if (!(v >= low))
-		return low;
-	return v > high ? high : v;
+	return !(v >= low) ? low : v > high ? high : v;
+}
+
+/* Makes all numbers of a struct of doubles unknown. */
+static inline void
+make_unknown(void *numbers, size_t size)
+{
+	for (double *v = numbers; (char *) v < (char *) numbers + size; v++)
+		*v = NAN;
 }
 
 /* Uniform in [0, 1), xorshift64*; the state is not 0. */

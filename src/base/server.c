@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
 #include <sys/statvfs.h>
 
 #include "access/amapi.h"
@@ -239,14 +238,8 @@ ff_free_bytes(PG_FUNCTION_ARGS)
 				 errmsg("tablespace with OID %u does not exist", tablespace)));
 
 	/* relative to the data directory, every backend's working directory */
-	if (PG_ARGISNULL(0))
-		folder = "pg_wal";
-	else if (tablespace == DEFAULTTABLESPACE_OID)
-		folder = "base";
-	else if (tablespace == GLOBALTABLESPACE_OID)
-		folder = "global";
-	else
-		folder = psprintf("pg_tblspc/%u", tablespace);
+	folder = PG_ARGISNULL(0) ? "pg_wal" : tablespace == DEFAULTTABLESPACE_OID ? "base" :
+		tablespace == GLOBALTABLESPACE_OID ? "global" : psprintf("pg_tblspc/%u", tablespace);
 	if (statvfs(folder, &fs) != 0)
 		ereport(ERROR,
 				(errcode_for_file_access(),

@@ -14,7 +14,6 @@
 #include "common/int.h"
 #include "funcapi.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
@@ -25,13 +24,6 @@
 PG_FUNCTION_INFO_V1(ff_counters);
 PG_FUNCTION_INFO_V1(ff_counted_since);
 PG_FUNCTION_INFO_V1(ff_counters_plus);
-
-/* These may fall without a reset: the first when an index is dropped. */
-static bool
-may_fall(const char *name)
-{
-	return strcmp(name, "index_scans") == 0 || strcmp(name, "blocks_hit") == 0;
-}
 
 /* Cumulative statistics, without a lock; zeros if there is no entry yet. */
 static PgStat_StatTabEntry
@@ -104,8 +96,8 @@ ff_counters_datum(TupleDesc desc, const int64 *count)
 }
 
 /*
- * The counters in an argument, a row of a type that has columns of their names in the same
- * order: 0 without a row, -1 if NULL.
+ * The counters in an argument, a row of a type that has columns of their names: 0 without a row,
+ * -1 if NULL.
  */
 void
 ff_read_counters(FunctionCallInfo fcinfo, int arg, TupleDesc counters, int64 *count)
@@ -118,13 +110,9 @@ ff_read_counters(FunctionCallInfo fcinfo, int arg, TupleDesc counters, int64 *co
 	if (PG_ARGISNULL(arg))
 		return;
 	desc = ff_read_row(fcinfo, arg, &values, &nulls);
-	for (int i = 0, k = 0; i < counters->natts; i++, k++)
+	for (int i = 0, k = 0; i < counters->natts; i++)
 	{
-		while (k < desc->natts && strcmp(NameStr(TupleDescAttr(desc, k)->attname),
-										 NameStr(TupleDescAttr(counters, i)->attname)) != 0)
-			k++;
-		if (k == desc->natts)
-			elog(ERROR, "a row has no column \"%s\"", NameStr(TupleDescAttr(counters, i)->attname));
+		k = ff_column(desc, NameStr(TupleDescAttr(counters, i)->attname), k);
 		count[i] = nulls[k] ? -1 : DatumGetInt64(values[k]);
 	}
 	ReleaseTupleDesc(desc);
@@ -144,8 +132,6 @@ ff_counters(PG_FUNCTION_ARGS)
 	int64		count[FF_MAX_COUNTERS];
 	int64		index_scans = 0;
 	TimestampTz reset_at = ff_stat_reset_at(&entry);
-	Datum		values[4];
-	bool		nulls[4] = {indexes == NIL, false, false, reset_at == DT_NOEND};
 	ListCell   *lc;
 
 	foreach(lc, indexes)
@@ -155,12 +141,13 @@ ff_counters(PG_FUNCTION_ARGS)
 	}
 	for (int i = 0; i < desc->natts; i++)
 		count[i] = count_of(&entry, index_scans, NameStr(TupleDescAttr(desc, i)->attname));
-	values[0] = PointerGetDatum(construct_array(oids, list_length(indexes), OIDOID, sizeof(Oid),
-												true, TYPALIGN_INT));
-	values[1] = Int64GetDatum(entry.analyze_count + ff_stat_autoanalyze_count(&entry));
-	values[2] = ff_counters_datum(desc, count);
-	values[3] = TimestampTzGetDatum(reset_at);
-	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
+	PG_RETURN_DATUM(ff_row(fcinfo, (Datum[]) {
+		PointerGetDatum(construct_array(oids, list_length(indexes), OIDOID, sizeof(Oid), true, TYPALIGN_INT)),
+		Int64GetDatum(entry.analyze_count + ff_stat_autoanalyze_count(&entry)),
+		ff_counters_datum(desc, count), TimestampTzGetDatum(reset_at)
+	}, (bool[]) {
+		indexes == NIL, false, false, reset_at == DT_NOEND
+	}));
 }
 
 /* SQL: counted_since().  A difference below zero is given as zero.  Both are NULL if now is. */
@@ -171,8 +158,6 @@ ff_counted_since(PG_FUNCTION_ARGS)
 	int64		now[FF_MAX_COUNTERS];
 	int64		was[FF_MAX_COUNTERS];
 	bool		fell = false;
-	Datum		values[2];
-	bool		nulls[2] = {0};
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
@@ -180,13 +165,15 @@ ff_counted_since(PG_FUNCTION_ARGS)
 	ff_read_counters(fcinfo, 1, desc, was);
 	for (int i = 0; i < desc->natts; i++)
 	{
+		const char *name = NameStr(TupleDescAttr(desc, i)->attname);
+
+		/* these may fall without a reset: the first when an index is dropped */
 		fell = fell || (now[i] >= 0 && now[i] < was[i] &&
-						!may_fall(NameStr(TupleDescAttr(desc, i)->attname)));
+						strcmp(name, "index_scans") != 0 && strcmp(name, "blocks_hit") != 0);
 		now[i] = now[i] < 0 || was[i] < 0 ? -1 : Max(0, now[i] - was[i]);
 	}
-	values[0] = ff_counters_datum(desc, now);
-	values[1] = BoolGetDatum(fell);
-	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
+	PG_RETURN_DATUM(ff_row(fcinfo, (Datum[]) {ff_counters_datum(desc, now), BoolGetDatum(fell)},
+						   (bool[2]) {false}));
 }
 
 /* SQL: counters_plus(), the step of the aggregate total(), which begins with NULL */
@@ -197,12 +184,8 @@ ff_counters_plus(PG_FUNCTION_ARGS)
 	int64		total[FF_MAX_COUNTERS];
 	int64		more[FF_MAX_COUNTERS];
 
-	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+	if (PG_ARGISNULL(0) && PG_ARGISNULL(1))
+		PG_RETURN_NULL();
 	ff_read_counters(fcinfo, 0, desc, total);
 	ff_read_counters(fcinfo, 1, desc, more);
 	for (int i = 0; i < desc->natts; i++)

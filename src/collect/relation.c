@@ -30,7 +30,6 @@
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/inval.h"
-#include "utils/rel.h"
 #include "utils/relcache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -233,34 +232,23 @@ ff_born_at(PG_FUNCTION_ARGS)
 Datum
 ff_server(PG_FUNCTION_ARGS)
 {
-	Datum		values[3];
-	bool		nulls[3] = {0};
 	TimeLineID	tli;
 
 	if (RecoveryInProgress())
 		(void) GetXLogReplayRecPtr(&tli);
 	else
 		tli = GetWALInsertionTimeLine();
-
-	values[0] = Int64GetDatum((int64) GetSystemIdentifier());
-	values[1] = Int64GetDatum((int64) tli);
-	values[2] = ObjectIdGetDatum(MyDatabaseId);
-	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
+	PG_RETURN_DATUM(ff_row(fcinfo, (Datum[]) {
+		Int64GetDatum((int64) GetSystemIdentifier()), Int64GetDatum((int64) tli), ObjectIdGetDatum(MyDatabaseId)
+	}, (bool[3]) {false}));
 }
 
 /* SQL: effective_fillfactor(): '80.5' and '0x50' are both 80 */
 Datum
 ff_fillfactor(PG_FUNCTION_ARGS)
 {
-	int			fillfactor = HEAP_DEFAULT_FILLFACTOR;
+	StdRdOptions *options = PG_ARGISNULL(0) ? NULL :
+		(StdRdOptions *) heap_reloptions(RELKIND_RELATION, PG_GETARG_DATUM(0), false);
 
-	if (!PG_ARGISNULL(0))
-	{
-		StdRdOptions *options = (StdRdOptions *)
-			heap_reloptions(RELKIND_RELATION, PG_GETARG_DATUM(0), false);
-
-		if (options != NULL)
-			fillfactor = options->fillfactor;
-	}
-	PG_RETURN_INT32(fillfactor);
+	PG_RETURN_INT32(options == NULL ? HEAP_DEFAULT_FILLFACTOR : options->fillfactor);
 }

@@ -13,7 +13,6 @@
 #include "access/htup_details.h"
 #include "catalog/objectaddress.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "utils/builtins.h"

@@ -117,13 +117,11 @@ ff_machine_memory(PG_FUNCTION_ARGS)
 {
 	int64		pages = sysconf(_SC_PHYS_PAGES);
 	Limit		limit = {-1, "no readable control group sets a limit"};
-	Datum		values[3];
-	bool		nulls[3] = {pages <= 0};
 
 	read_groups(PG_NARGS() > 0 ? text_to_cstring(PG_GETARG_TEXT_PP(0)) : "", &limit);
-	nulls[1] = limit.bytes < 0;
-	values[0] = Int64GetDatum(pages * sysconf(_SC_PAGESIZE));
-	values[1] = Int64GetDatum(limit.bytes);
-	values[2] = CStringGetTextDatum(limit.note);
-	return ff_row(fcinfo, values, nulls);
+	return ff_row(fcinfo, (Datum[]) {
+		Int64GetDatum(pages * sysconf(_SC_PAGESIZE)), Int64GetDatum(limit.bytes), CStringGetTextDatum(limit.note)
+	}, (bool[]) {
+		pages <= 0, limit.bytes < 0, false
+	});
 }

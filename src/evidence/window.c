@@ -15,7 +15,6 @@
 #include "utils/timestamp.h"
 
 #include "base/module.h"
-#include "base/numbers.h"
 #include "collect/common.h"
 
 PG_FUNCTION_INFO_V1(ff_window_add);

@@ -7,7 +7,6 @@
  * be right relative to each other, not on every machine.
  */
 #include "model/choice.h"
-#include "base/numbers.h"
 
 #include <string.h>
 
@@ -303,15 +302,6 @@ ff_choice_index_entry(double *wal_bytes, double *cpu_us)
 	*cpu_us = US_ENTRY;
 }
 
-/* Added to ln(cost) of a step with fewer rows per page: its forecast errs more. */
-static double
-caution(const Forecast *f, int step)
-{
-	double		fewer = (double) f->step[f->current].rows_per_page / f->step[step].rows_per_page;
-
-	return fewer > 1 ? CAUTION * log2(fewer) : 0;
-}
-
 /* Costs of all options in all workloads. */
 static void
 cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Choice *d)
@@ -326,8 +316,10 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, C
 			for (int i = 0; i < f->n; i++)
 			{
 				ChCost	   *sum = &d->cost[way][i];
-				double		ratio = exp(option_cost(e, f, r, (FcWay) way, k, i, hot_now, &c) -
-										log_keep + caution(f, i));
+				double		fewer = (double) f->step[f->current].rows_per_page / f->step[i].rows_per_page;
+				/* the forecast of a step with fewer rows per page errs more */
+				double		caution = fewer > 1 ? CAUTION * log2(fewer) : 0;
+				double		ratio = exp(option_cost(e, f, r, (FcWay) way, k, i, hot_now, &c) - log_keep + caution);
 
 				d->ratio[way][k][i] = ratio;
 				sum->time_us += f->weight[k] * c.time_us;
@@ -619,9 +611,9 @@ void
 ff_choose(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Choice *d)
 {
 	Evidence	habit = *e;
-	int			few;
-	int			settled;
-	int			planned;
+	int			few,
+				settled,
+				planned;
 	Rates		r;
 
 	memset(fit, 0, sizeof(*fit));

@@ -3,7 +3,6 @@
  *	  Sums over what was observed of one table.
  */
 #include "model/evidence.h"
-#include "base/numbers.h"
 
 #include <string.h>
 
@@ -138,10 +137,6 @@ ff_evidence_seconds(const Evidence *e)
 void
 ff_evidence_clear(Evidence *e)
 {
-	double	   *d = (double *) e;
-	size_t		i;
-
-	for (i = 0; i < sizeof(*e) / sizeof(*d); i++)
-		d[i] = NAN;
+	make_unknown(e, sizeof(*e));
 	e->nintervals = e->nstatements = 0;
 }

@@ -9,7 +9,6 @@
  * the observations.  Both widen the predicted ranges.
  */
 #include "model/fit.h"
-#include "base/numbers.h"
 
 #include <string.h>
 

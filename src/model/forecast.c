@@ -3,7 +3,6 @@
  *	  What each fillfactor would do to a table over payback_time.
  */
 #include "model/forecast.h"
-#include "base/numbers.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
  *	  What is known of a table before workloads are drawn.
  */
 #include "model/plan.h"
-#include "base/numbers.h"
 
 #include <string.h>
 
@@ -129,23 +128,21 @@ ff_fit_split(const Evidence *e)
 	else if (e->seen_same_page + e->seen_moved > 0)
 		/* none can be HOT: only the pages show how many moved */
 		moved = cold * e->seen_moved / (e->seen_same_page + e->seen_moved);
-	if (isnan(moved))
+	if (!isnan(moved))
+	{
+		stayed = w.updated - moved;
+		s.eligible = never ? 0 : stayed >= STAYED ? bound(w.hot / stayed, 0, 1) :
+			1 - or_else(indexed, 0);
+		s.moved = moved / w.updated;
+		s.recoverable = s.moved * s.eligible;
+		s.blocked = bound(1 - s.hot - s.recoverable, 0, 1);
+	}
+	else if (indexed >= 1)
 	{
 		/* if all set an indexed column, room helps none of them, wherever they went */
-		if (indexed >= 1)
-		{
-			s.eligible = s.recoverable = 0;
-			s.blocked = 1 - s.hot;
-		}
-		split_kept(indexed, &s);
-		return s;
+		s.eligible = s.recoverable = 0;
+		s.blocked = 1 - s.hot;
 	}
-	stayed = w.updated - moved;
-	s.eligible = never ? 0 : stayed >= STAYED ? bound(w.hot / stayed, 0, 1) :
-		1 - or_else(indexed, 0);
-	s.moved = moved / w.updated;
-	s.recoverable = s.moved * s.eligible;
-	s.blocked = bound(1 - s.hot - s.recoverable, 0, 1);
 	split_kept(indexed, &s);
 	return s;
 }
@@ -186,15 +183,9 @@ plan_lengths(const Evidence *e, FitPlan *p)
 	/* less than half an alignment is no difference: rows that are updated are not cold */
 	p->resizes = inserted && updated && fabs(p->update_mean - p->insert_mean) >= 4;
 	if (!p->resizes && updated)
-	{
-		memcpy(p->insert_len, p->update_len, sizeof(p->insert_len));
-		p->insert_mean = p->update_mean;
-	}
+		read_lengths(e->updated_length, p->insert_len, &p->insert_mean);
 	else if (!p->resizes)
-	{
-		memcpy(p->update_len, p->insert_len, sizeof(p->update_len));
-		p->update_mean = p->insert_mean;
-	}
+		read_lengths(e->inserted_length, p->update_len, &p->update_mean);
 	/* the shorter rows have the finer steps */
 	p->step_len = (int) fmin(p->insert_len[TW_QUANTILES / 2], p->update_len[TW_QUANTILES / 2]);
 	p->page_rows = ff_twin_rows_per_page(p->fillfactor, (int) p->insert_mean);
@@ -416,8 +407,7 @@ plan_course(const Evidence *e, FitPlan *p)
 	if (p->insert_distance >= LATELY * p->live)
 		p->insert_distance *= p->scale;
 	plan_segments(e, p);
-	if (laps > 2 * MOST_EVENTS / (p->rows * events))
-		laps = 2 * MOST_EVENTS / (p->rows * events);
+	laps = fmin(laps, 2 * MOST_EVENTS / (p->rows * events));
 	cut = bound(window, 0, laps) / window;
 	if (cut < 1)
 	{

@@ -8,18 +8,11 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
 #include "model/choice.h"
-#include "base/compat.h"
-#include "base/numbers.h"
 #include "base/module.h"
 
 /* Increase it with every change of the model's results: stored fits of another version are
@@ -45,18 +38,6 @@ typedef struct Model
 	Forecast	forecast;
 	Choice		choice;
 } Model;
-
-/* NULL and infinite become NAN.  Errors: see ff_read_numbers(). */
-static void
-read_evidence(FunctionCallInfo fcinfo, Evidence *e)
-{
-	int		   *count = palloc0(sizeof(int) * ev_nfields);
-
-	ff_evidence_clear(e);
-	ff_read_numbers(fcinfo, 0, ev_field, ev_nfields, e, count);
-	for (int i = 0; i < ev_nfields; i++)
-		ff_evidence_count(e, &ev_field[i], count[i]);
-}
 
 /* ff_model_fields() returns text: the columns of type model_input, which is made of it */
 Datum
@@ -121,26 +102,13 @@ append_lengths(StringInfo t, const char *key, const int16_t *quantile)
 	appendStringInfoChar(t, ']');
 }
 
-static void
-append_class(StringInfo t, const TwinClass *c)
-{
-	static const char *const commands[] = {"insert", "update", "delete"};
-	static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "oldest"};
-
-	appendStringInfo(t, "{\"command\": \"%s\", \"pick\": \"%s\"",
-					 commands[c->command], picks[c->pick]);
-	append_numbers(t, SHORT, (Number[]) {
-		{"rate", c->rate}, {"rows", c->rows}, {"calls", c->calls}, {"distance", c->distance},
-		{"near", c->near}, {"skew", c->skew}, {"stride", c->stride}, {"indexed", c->indexed},
-		{"resizes", c->resizes}, {"whole", c->whole}, {NULL}
-	});
-	appendStringInfoChar(t, '}');
-}
-
 /* Appends a workload, with the names of TwinWorkload, and how much of the table it replays. */
 static void
 append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 {
+	static const char *const commands[] = {"insert", "update", "delete"};
+	static const char *const picks[] = {"any", "skewed", "newest", "turn", "sweep", "oldest"};
+
 	appendStringInfoChar(t, '{');
 	append_numbers(t, SHORT, (Number[]) {
 		{"start_rows", l->start_rows}, {"replayed_rows", plan->rows}, {"table_rows", plan->live},
@@ -152,11 +120,19 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 	appendStringInfoString(t, ", \"classes\": [");
 	for (int i = 0; i < l->nclasses; i++)
 	{
+		const TwinClass *c = &l->class[i];
+
 		/* what happened once is no part of the workload */
-		if (l->class[i].once > 0)
+		if (c->once > 0)
 			continue;
-		appendStringInfoString(t, t->data[t->len - 1] == '[' ? "" : ", ");
-		append_class(t, &l->class[i]);
+		appendStringInfo(t, "%s{\"command\": \"%s\", \"pick\": \"%s\"",
+						 t->data[t->len - 1] == '[' ? "" : ", ", commands[c->command], picks[c->pick]);
+		append_numbers(t, SHORT, (Number[]) {
+			{"rate", c->rate}, {"rows", c->rows}, {"calls", c->calls}, {"distance", c->distance},
+			{"near", c->near}, {"skew", c->skew}, {"stride", c->stride}, {"indexed", c->indexed},
+			{"resizes", c->resizes}, {"whole", c->whole}, {NULL}
+		});
+		appendStringInfoChar(t, '}');
 	}
 	appendStringInfoString(t, "]}");
 }
@@ -286,18 +262,22 @@ check_for_interrupts(void)
  * ff_model(evidence record, curve boolean) returns json
  *
  * Returns the choice and the steps, from 100 downwards, see choice.h; NULL if no row
- * length is known or an argument is NULL.
+ * length is known or an argument is NULL.  Errors: see ff_read_numbers().
  */
 Datum
 ff_model(PG_FUNCTION_ARGS)
 {
 	Model	   *m;
+	int		   *count = palloc0(sizeof(int) * ev_nfields);
 	StringInfoData t;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	m = palloc0(sizeof(Model));
-	read_evidence(fcinfo, &m->e);
+	ff_evidence_clear(&m->e);
+	ff_read_numbers(fcinfo, 0, ev_field, ev_nfields, &m->e, count);
+	for (int i = 0; i < ev_nfields; i++)
+		ff_evidence_count(&m->e, &ev_field[i], count[i]);
 	read_settings(&m->e);
 	ff_twin_check = check_for_interrupts;
 	ff_choose(&m->work, &m->e, PG_GETARG_BOOL(1), &m->fit, &m->forecast, &m->choice);
@@ -359,7 +339,6 @@ ff_index_entry_price(PG_FUNCTION_ARGS)
 	double		price[2];
 
 	ff_choice_index_entry(&price[0], &price[1]);
-
 	PG_RETURN_DATUM(numbers_row(fcinfo, price, lengthof(price)));
 }
 

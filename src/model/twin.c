@@ -10,9 +10,7 @@
  * Not simulated: TOAST, page contention between sessions.
  */
 #include "model/twin.h"
-#include "base/numbers.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* Free space map: categories of 32 bytes, as in freespace.c. */
@@ -55,10 +53,9 @@ row_of(Twin *t, int64_t id)
 int
 ff_twin_rows_per_page(int fillfactor, int len)
 {
-	int			n;
-
-	n = (TW_BLCKSZ - TW_PAGE_HEADER - TW_BLCKSZ * (100 - fillfactor) / 100) /
+	int			n = (TW_BLCKSZ - TW_PAGE_HEADER - TW_BLCKSZ * (100 - fillfactor) / 100) /
 		(TW_MAXALIGN(len) + TW_ITEMID);
+
 	return n < 1 ? 1 : n > TW_MAX_TUPLES ? TW_MAX_TUPLES : n;
 }
 
@@ -78,9 +75,7 @@ heap_free_space(const TwinPage *p)
 {
 	int			space = p->gap - TW_ITEMID;
 
-	if (space < 0 || (p->nline >= TW_MAX_TUPLES && p->nunused == 0))
-		return 0;
-	return space;
+	return space < 0 || (p->nline >= TW_MAX_TUPLES && p->nunused == 0) ? 0 : space;
 }
 
 /*
@@ -219,23 +214,19 @@ add_version(Twin *t, TwinPage *p, int len)
 static int
 extend(Twin *t, int need)
 {
+	int			spare = t->spare_pages >= 1.0 && t->spare_bytes - TW_ITEMID >= need;
+
 	if (t->npages >= TW_PAGES)
 	{
 		t->exhausted = 1;
 		return -1;
 	}
-	if (t->spare_pages >= 1.0 && t->spare_bytes - TW_ITEMID >= need)
-	{
-		t->spare_pages--;
-		t->spare_used++;
-		t->page[t->npages] = (TwinPage) {
-			.gap = t->spare_bytes,.dead_head = -1,.dead_tail = -1,.changed = -INFINITY
-		};
-		return t->npages++;
-	}
+	t->spare_pages -= spare;
+	t->spare_used += spare;
 	/* a new page needs no image */
 	t->page[t->npages] = (TwinPage) {
-		.gap = TW_BLCKSZ - TW_PAGE_HEADER,.dead_head = -1,.dead_tail = -1,.changed = (float) t->now
+		.gap = spare ? t->spare_bytes : TW_BLCKSZ - TW_PAGE_HEADER,.dead_head = -1,.dead_tail = -1,
+		.changed = spare ? -INFINITY : (float) t->now
 	};
 	return t->npages++;
 }
@@ -254,10 +245,8 @@ static int
 fsm_search(Twin *t, int space)
 {
 	int			need = (space + FSM_CATEGORY_BYTES - 1) / FSM_CATEGORY_BYTES;
-	int			n;
-	int			i;
 
-	for (n = 0, i = t->fsm_next; n < t->npages && need <= t->fsm_most; n++, i++)
+	for (int n = 0, i = t->fsm_next; n < t->npages && need <= t->fsm_most; n++, i++)
 	{
 		if (i >= t->npages)
 			i = 0;
@@ -555,12 +544,9 @@ pick_row(Twin *t, int class, int64_t span)
 static inline void
 write_row(Twin *t, int64_t id, const TwinClass *c)
 {
-	TwinRow    *r;
+	TwinRow    *r = row_of(t, id);
 
-	if (id < t->first_row || id >= t->next_row)
-		return;
-	r = row_of(t, id);
-	if (r->page < 0)
+	if (id < t->first_row || id >= t->next_row || r->page < 0)
 		return;
 	if (c->command == EV_UPDATE)
 		update_row(t, r, c);
@@ -574,8 +560,7 @@ round_at_random(Twin *t, double mean)
 {
 	int64_t		n = (int64_t) mean;
 
-	if (mean > (double) n && random_unit(&t->rng) < mean - (double) n)
-		n++;
+	n += mean > (double) n && random_unit(&t->rng) < mean - (double) n;
 	return n < 1 ? 1 : n;
 }
 
@@ -613,15 +598,14 @@ static void
 order_by_page(Twin *t)
 {
 	int32_t    *end = t->page_end;
-	int64_t		id;
 
 	memset(end, 0, sizeof(*end) * (size_t) (t->npages + 1));
-	for (id = t->first_row; id < t->next_row; id++)
+	for (int64_t id = t->first_row; id < t->next_row; id++)
 		if (row_of(t, id)->page >= 0)
 			end[row_of(t, id)->page + 1]++;
 	for (int i = 0; i < t->npages; i++)
 		end[i + 1] += end[i];
-	for (id = t->first_row; id < t->next_row; id++)
+	for (int64_t id = t->first_row; id < t->next_row; id++)
 		if (row_of(t, id)->page >= 0)
 			t->order[end[row_of(t, id)->page]++] = (int16_t) (id & (TW_ROWS - 1));
 }
@@ -710,9 +694,8 @@ ff_twin_run(Twin *t, double ticks)
 	{
 		const TwinClass *c;
 		int			next = 0;
-		int			i;
 
-		for (i = 1; i < t->workload.nclasses; i++)
+		for (int i = 1; i < t->workload.nclasses; i++)
 			if (t->due[i] < t->due[next])
 				next = i;
 		if (t->workload.nclasses == 0 || t->due[next] >= end)
@@ -798,8 +781,7 @@ ff_twin_start(Twin *t, const TwinWorkload *workload, int fillfactor, uint64_t se
 	clamp_workload(&t->workload);
 	t->rng = seed * UINT64_C(0x9E3779B97F4A7C15) + UINT64_C(0xD1B54A32D192ED03);
 	ff_twin_set_fillfactor(t, fillfactor);
-	t->target = t->visiting = -1;
-	t->dead_free = -1;
+	t->target = t->visiting = t->dead_free = -1;
 	t->xid = t->oldest = 1;
 	t->advance = 1.0 / (1.0 + t->workload.lag);
 	for (int i = 0; i < (int) t->workload.start_rows && !t->exhausted; i++)
@@ -828,14 +810,10 @@ ff_twin_rewrite(Twin *t, int fillfactor)
 	for (int page = 0; page < npages; page++)
 		t->page_cold[page] = t->page[page].ncold;
 	ff_twin_set_fillfactor(t, fillfactor);
-	t->npages = 0;
-	t->fsm_next = 0;
-	t->target = -1;
-	t->dead_free = -1;
-	t->dead_used = 0;
-	t->ndead = t->ndead_lps = 0;
+	t->npages = t->fsm_next = t->dead_used = 0;
+	t->target = t->dead_free = -1;
 	t->nlive -= t->nforgotten;
-	t->nforgotten = t->ncold = 0;
+	t->ndead = t->ndead_lps = t->nforgotten = t->ncold = 0;
 	for (int page = 0; page < npages && !t->exhausted; page++)
 	{
 		int			rows = t->page_end[page] - i;

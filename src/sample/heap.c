@@ -104,11 +104,15 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 	}
 }
 
-static Relation
-open_heap(FunctionCallInfo fcinfo)
+/* ff_sample() and sample().  Also error 55000 if the result has columns that are not above. */
+Datum
+ff_sample(PG_FUNCTION_ARGS)
 {
-	Relation	rel = ff_open_for_sample(fcinfo, "relation");
+	FfSample   *sample = palloc0(sizeof(FfSample));
+	Relation	rel;
 
+	ff_require("collector");
+	sample->rel = rel = ff_open_for_sample(fcinfo, "relation");
 	if (!RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -121,18 +125,7 @@ open_heap(FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a heap table", RelationGetRelationName(rel)),
 				 errdetail("Only pages of the heap access method can be read.")));
-	return rel;
-}
-
-/* ff_sample() and sample().  Also error 55000 if the result has columns that are not above. */
-Datum
-ff_sample(PG_FUNCTION_ARGS)
-{
-	FfSample   *sample = palloc0(sizeof(FfSample));
-
-	ff_require("collector");
-	sample->rel = open_heap(fcinfo);
-	ff_visibility_begin(sample->rel, &sample->xacts);
+	ff_visibility_begin(rel, &sample->xacts);
 	ff_read_sample(sample, FF_HEAP_METRICS, exact_metrics, lengthof(exact_metrics), count_page);
 	PG_RETURN_DATUM(ff_sample_row(fcinfo, sample, columns, lengthof(columns)));
 }

@@ -7,14 +7,11 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 
 #include "base/bins.h"
-#include "base/module.h"
 #include "sample/sample.h"
 
 /* Earlier rows of a bin that are fewer are dropped, and the least share of others that stays. */

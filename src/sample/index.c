@@ -40,24 +40,6 @@ static const int exact_metrics[] = {FF_BTREE_USED};
 
 StaticAssertDecl(FF_BTREE_METRICS <= FF_MAX_METRICS, "too many metrics");
 
-static Relation
-open_btree(FunctionCallInfo fcinfo)
-{
-	Relation	rel = ff_open_for_sample(fcinfo, "index");
-
-	if (rel->rd_rel->relkind != RELKIND_INDEX || rel->rd_rel->relam != BTREE_AM_OID)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a B-tree index with storage",
-						RelationGetRelationName(rel))));
-	if (!rel->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid", RelationGetRelationName(rel)),
-				 errhint("Rebuild it with REINDEX, or drop it.")));
-	return rel;
-}
-
 static void
 count_page(FfSample *sample, BlockNumber block, const char *page)
 {
@@ -75,10 +57,21 @@ Datum
 ff_sample_index(PG_FUNCTION_ARGS)
 {
 	FfSample   *sample = palloc0(sizeof(FfSample));
+	Relation	rel;
 
 	ff_require("collector");
-	sample->rel = open_btree(fcinfo);
-	sample->fillfactor = BTGetFillFactor(sample->rel);
+	sample->rel = rel = ff_open_for_sample(fcinfo, "index");
+	if (rel->rd_rel->relkind != RELKIND_INDEX || rel->rd_rel->relam != BTREE_AM_OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a B-tree index with storage",
+						RelationGetRelationName(rel))));
+	if (!rel->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(rel)),
+				 errhint("Rebuild it with REINDEX, or drop it.")));
+	sample->fillfactor = BTGetFillFactor(rel);
 	ff_read_sample(sample, FF_BTREE_METRICS, exact_metrics, lengthof(exact_metrics), count_page);
 	PG_RETURN_DATUM(ff_sample_row(fcinfo, sample, columns, lengthof(columns)));
 }

@@ -28,10 +28,8 @@ typedef enum FfPageState
 static inline bool
 ff_page_is_zero(const char *page)
 {
-	for (int i = 0; i < BLCKSZ; i++)
-		if (page[i] != 0)
-			return false;
-	return true;
+	/* each byte equals the next */
+	return page[0] == 0 && memcmp(page, page + 1, BLCKSZ - 1) == 0;
 }
 
 /* Checks the page header like PageIsVerified, and that the special space begins there. */

@@ -277,6 +277,7 @@ count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
 	const ItemIdData *lp = &header->pd_linp[offset - 1];
 	const HeapTupleHeaderData *tuple;
 	TransactionId deleter;
+	FfTupleState state;
 
 	if (!ItemIdIsUsed(lp))
 	{
@@ -298,17 +299,12 @@ count_line_pointer(FfWalk *walk, OffsetNumber offset, OffsetNumber nlps)
 	tuple = (const HeapTupleHeaderData *) ((const char *) header + lp->lp_off);
 	if (!tuple_is_sound(tuple, lp->lp_len))
 		return false;
-	switch (tuple_state(tuple, walk->xacts, &deleter))
-	{
-		case FF_TUPLE_LIVE:
-			count_live(walk, tuple, lp->lp_len);
-			return true;
-		case FF_TUPLE_DEAD:
-			count_dead(walk, tuple, lp->lp_len, offset, deleter);
-			return true;
-		default:
-			return false;
-	}
+	state = tuple_state(tuple, walk->xacts, &deleter);
+	if (state == FF_TUPLE_LIVE)
+		count_live(walk, tuple, lp->lp_len);
+	else if (state == FF_TUPLE_DEAD)
+		count_dead(walk, tuple, lp->lp_len, offset, deleter);
+	return state != FF_TUPLE_BAD;
 }
 
 /*

@@ -23,8 +23,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "common/hashfn.h"
 #include "port/pg_bitutils.h"
 
@@ -95,15 +93,6 @@ PG_FUNCTION_INFO_V1(ff_t_quantile);
 
 /* ---------- choice of pages ---------- */
 
-static void
-add_stratum(FfStrata *strata, BlockNumber first, BlockNumber end)
-{
-	FfStratum  *stratum = &strata->stratum[strata->nstrata++];
-
-	stratum->first = first;
-	stratum->size = end - first;
-}
-
 /* Divides the blocks into strata; the seed determines all later choices. */
 void
 ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint32 seed)
@@ -118,16 +107,19 @@ ff_strata_begin(FfStrata *strata, BlockNumber blocks, int nmetrics, uint32 seed)
 	strata->nread = 0;
 	strata->stratum = palloc0(sizeof(FfStratum) * FF_MAX_STRATA);
 
-	for (int i = 1; blocks > FF_CENSUS_PAGES && i < FF_MAX_STRATA &&
-		 (i < FF_ZONES || blocks - first > FF_PAGES_AT_END); i++)
+	do
 	{
-		BlockNumber end = i < FF_ZONES ? (BlockNumber) ((uint64) blocks * i / FF_ZONES) :
-			first + (blocks - first) / 2;
+		FfStratum  *s = &strata->stratum[strata->nstrata++];
+		int			i = strata->nstrata;
 
-		add_stratum(strata, first, end);
-		first = end;
-	}
-	add_stratum(strata, first, blocks);
+		s->first = first;
+		s->size = blocks - first;
+		if (blocks > FF_CENSUS_PAGES && i < FF_ZONES)
+			s->size = (BlockNumber) ((uint64) blocks * i / FF_ZONES) - first;
+		else if (blocks > FF_CENSUS_PAGES && i < FF_MAX_STRATA && s->size > FF_PAGES_AT_END)
+			s->size /= 2;
+		first += s->size;
+	} while (first < blocks);
 }
 
 /*

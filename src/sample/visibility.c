@@ -43,14 +43,9 @@ look_up_xact(TransactionId xid)
 	if (TransactionIdPrecedesOrEquals(TransamVariables->oldestClogXid, xid))
 	{
 		/* in this order: a transaction leaves the proc array after its commit */
-		if (TransactionIdIsCurrentTransactionId(xid))
-			state = FF_XACT_COMMITTED;
-		else if (TransactionIdIsInProgress(xid))
-			state = FF_XACT_IN_PROGRESS;
-		else if (TransactionIdDidCommit(xid))
-			state = FF_XACT_COMMITTED;
-		else
-			state = FF_XACT_ABORTED;
+		state = TransactionIdIsCurrentTransactionId(xid) ? FF_XACT_COMMITTED :
+			TransactionIdIsInProgress(xid) ? FF_XACT_IN_PROGRESS :
+			TransactionIdDidCommit(xid) ? FF_XACT_COMMITTED : FF_XACT_ABORTED;
 	}
 	LWLockRelease(XactTruncationLock);
 	return state;

@@ -28,7 +28,7 @@ full_pages(void)
 {
 	DnFacts		f;
 
-	ff_facts_clear(&f);
+	make_unknown(&f, sizeof(f));
 	f.fillfactor = 100;
 	f.window_s = f.since_change_s = 3 * DAY;
 	f.intervals = 100;
