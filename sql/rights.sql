@@ -3,7 +3,7 @@ CALL ff_internal.give_rights('fillfactor_advisor',
     collecting => '{
         sample, pool_samples, index_pages, collect, collect_begin, collect_counters, collect_counted,
         collect_pages, collect_problem, try_step, is_skip, collect_end, collect_statements, collect_horizon,
-        collect_settings, current_epoch, counted_since, table_differences, close_tables, write_changes,
+        current_epoch, counted_since, table_differences, close_tables, write_changes,
         write_differences, read_statements, observed_texts, observed_sample, inserted_width, close_statements,
         add_statement, admit_statements, sum_statements, write_statements, rows_kept, roll_up, prune, cron,
         check_collector, job_name, check_cron, spread, schedule_job, unschedule_jobs, database_jobs,

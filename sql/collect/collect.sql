@@ -107,7 +107,18 @@ CREATE FUNCTION ff_internal.collection_before(at timestamptz) RETURNS timestampt
 LANGUAGE sql STABLE
 RETURN coalesce((SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at <= at), at);
 
--- Records that all tables' counters were read; the next intervals begin here. Returns the collection_id.
+-- The server settings whose changes collections record and ff_verify() judges.
+CREATE FUNCTION ff_internal.tracked_settings() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '{autovacuum, autovacuum_max_workers, autovacuum_naptime, autovacuum_vacuum_cost_delay,
+         autovacuum_vacuum_cost_limit, autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold,
+         backend_flush_after, bgwriter_flush_after, bgwriter_lru_maxpages, checkpoint_flush_after,
+         checkpoint_timeout, effective_io_concurrency, full_page_writes, hot_standby_feedback,
+         idle_in_transaction_session_timeout, max_wal_size, old_snapshot_threshold, shared_buffers,
+         synchronous_commit, track_io_timing, vacuum_defer_cleanup_age, wal_compression}'::text[];
+
+-- Records that all tables' counters were read, and which settings changed since the last collection; the next intervals
+-- begin here. Returns the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET stats_fetch_consistency = none
@@ -119,34 +130,37 @@ DECLARE
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     SELECT * INTO here FROM ff_internal.server;
-    -- before the epoch: a reset between the two then shows as a fall next time
-    SELECT (k.counted).inserted INTO c.own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
+    -- before the epoch: a reset between the two then shows as a fall next time; includes this row
+    SELECT 1 + (k.counted).inserted INTO c.own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
     SELECT n.epoch_id, n.previous INTO c.epoch_id, previous FROM ff_internal.current_epoch(false) n;
     IF here.observed IS NOT NULL THEN
-        c.own_inserts := 0;
-        c := jsonb_populate_record(c, here.observed);
+        c := jsonb_populate_record(c, '{"track_counts": true, "open_writers": 0, "own_inserts": 0}' || here.observed);
     ELSE
         SELECT current_setting('track_counts')::boolean,
                (SELECT count(*) FROM pg_stat_get_activity(NULL) s
                  WHERE s.datid = here.database_oid AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
                    -- a procedure that commits in between reports its counts at its end
                    AND least(s.xact_start, s.query_start) < coalesce(previous, snapshot_at)),
-               -- includes this row
-               1 + c.own_inserts,
                pg_snapshot_xmax(pg_current_snapshot()),
                pg_stat_get_db_active_time(d) + pg_stat_get_db_idle_in_transaction_time(d),
                pg_stat_get_db_blocks_fetched(d) - pg_stat_get_db_blocks_hit(d),
                CASE WHEN t.reset_val::boolean THEN pg_stat_get_db_blk_read_time(d) END
-          INTO c.track_counts, c.open_writers, c.own_inserts, c.next_xid, c.busy_ms, c.blocks_read, c.read_ms
+          INTO c.track_counts, c.open_writers, c.next_xid, c.busy_ms, c.blocks_read, c.read_ms
           FROM (SELECT here.database_oid) o(d), pg_settings t WHERE t.name = 'track_io_timing';
     END IF;
-    INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,
-           next_xid, busy_ms, blocks_read, read_ms)
-    SELECT c.epoch_id, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
-           (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at),
-           coalesce(c.track_counts, true), coalesce(c.open_writers, 0), c.own_inserts, c.next_xid, c.busy_ms,
-           c.blocks_read, c.read_ms
-    RETURNING collection_id INTO c.collection_id;
+    c.began_at := snapshot_at;
+    c.relations := (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL);
+    c.changed := (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at);
+    INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
+    SELECT s.name, snapshot_at, CASE WHEN h.setting IS NOT NULL THEN coalesce(o.began_at, h.seen_at) END,
+           s.reset_val, s.unit
+      FROM ff_internal.server_settings s
+     CROSS JOIN (SELECT max(l.began_at) AS began_at FROM ff_internal.collection l) o
+      LEFT JOIN LATERAL (SELECT * FROM ff_internal.setting_history l
+                          WHERE l.setting = s.name ORDER BY l.seen_at DESC LIMIT 1) h ON true
+     WHERE s.name = ANY (ff_internal.tracked_settings())
+       AND (h.setting IS NULL OR h.value IS DISTINCT FROM s.reset_val);
+    INSERT INTO ff_internal.collection OVERRIDING USER VALUE SELECT c.* RETURNING collection_id INTO c.collection_id;
     RETURN c.collection_id;
 END
 $$;
