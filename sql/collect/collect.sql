@@ -252,20 +252,18 @@ CREATE FUNCTION ff_internal.collect_pages(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    r          ff_internal.relation;
-    s          ff_internal.page_sample;
-    earlier    ff_internal.page_sample;
-    changed_at timestamptz;
-    fault      text;
-    mirrored   boolean;
-    began_at   CONSTANT timestamptz := ff_internal.observed_at();
+    r        ff_internal.relation;
+    s        ff_internal.page_sample;
+    earlier  ff_internal.page_sample;
+    fault    text;
+    began_at CONSTANT timestamptz := ff_internal.observed_at();
 BEGIN
     SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
-    SELECT greatest(c.changed_at, c.samples_from) INTO changed_at FROM ff_internal.last_change c WHERE c.rel_id = id;
     SELECT p.* INTO earlier FROM ff_internal.page_sample p WHERE p.rel_id = id AND p.sampled_at = r.sampled_at;
     s := ff_internal.observed_sample(r.relid, earlier);
-    mirrored := s.blocks IS NOT NULL;
-    IF NOT mirrored THEN
+    IF s.blocks IS NOT NULL THEN
+        earlier := NULL;    -- there is nothing to pool
+    ELSE
         s := ff_internal.sample(r.relid);
         IF s.live_rows = 0 AND s.dead_rows > 0 THEN
             -- a queue that is empty now: the dead versions that are left tell how long its rows are
@@ -279,15 +277,14 @@ BEGIN
     s.sampled_at := began_at;
     s.rollup := 0;
     s.fillfactor := r.fillfactor;
-    IF NOT mirrored THEN
-        s := ff_internal.pool_samples(s, earlier,
-                 -- bounded, because exp() raises an error on underflow
-                 exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
-                                    / ff_internal.setting('lookback'))),
-                 earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(changed_at, '-infinity'));
-    END IF;
-    INSERT INTO ff_internal.page_sample SELECT s.*;
-    UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;
+    INSERT INTO ff_internal.page_sample SELECT p.* FROM ff_internal.pool_samples(s, earlier,
+        -- bounded, because exp() raises an error on underflow
+        exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - began_at))
+                           / ff_internal.setting('lookback'))),
+        earlier.fillfactor = r.fillfactor AND earlier.sampled_at >= coalesce((
+            SELECT greatest(c.changed_at, c.samples_from) FROM ff_internal.last_change c WHERE c.rel_id = id),
+            '-infinity')) p;
+    UPDATE ff_internal.relation o SET sampled_at = began_at, changes_since_sample = 0 WHERE o.rel_id = id;
     -- of an index, or the TOAST table
     SELECT z.fault INTO fault FROM ff_internal.sizes(r.relid) z;
     IF fault IS NULL THEN
@@ -348,28 +345,24 @@ CREATE FUNCTION ff_internal.collect_end(id bigint, deferred integer) RETURNS voi
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    done record;
+    done ff_internal.collection;
 BEGIN
-    SELECT (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at) AS sampled,
-           count(p.rel_id) FILTER (WHERE ff_internal.is_skip(p.sqlstate)) AS skipped,
-           count(p.rel_id) FILTER (WHERE NOT ff_internal.is_skip(p.sqlstate)) AS failed
-      INTO done
-      FROM ff_internal.collection c
-      LEFT JOIN ff_internal.problem p ON p.seen_at >= c.began_at
-     WHERE c.collection_id = id GROUP BY c.collection_id;
     WITH timed AS (
         SELECT (s.now).blocks_read - (s.was).blocks_read AS blocks, (s.now).read_ms - (s.was).read_ms AS ms
           FROM (SELECT c AS now, lag(c) OVER (PARTITION BY c.epoch_id ORDER BY c.collection_id) AS was
                   FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()) s
     )
     UPDATE ff_internal.collection c
-       SET ended_at = ff_internal.observed_at(), sampled = done.sampled, skipped = done.skipped, failed = done.failed,
-           deferred = collect_end.deferred,
+       SET ended_at = ff_internal.observed_at(), deferred = collect_end.deferred,
+           sampled = (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at),
+           (skipped, failed) = (SELECT count(*) FILTER (WHERE s), count(*) FILTER (WHERE NOT s)
+                                  FROM ff_internal.problem p, ff_internal.is_skip(p.sqlstate) s
+                                 WHERE p.seen_at >= c.began_at),
            read_us = (SELECT 1000 * sum(t.ms) / sum(t.blocks) FROM timed t
                        WHERE t.blocks > 0 AND t.ms > 0
                       -- chosen: the mean of fewer is mostly noise
                       HAVING sum(t.blocks) >= 1000)
-     WHERE c.collection_id = id;
+     WHERE c.collection_id = id RETURNING * INTO done;
     IF done.failed > 0 THEN
         RAISE WARNING '% of % relations could not be sampled', done.failed, done.failed + done.skipped + done.sampled
             USING HINT = 'See the table ff_internal.problem for each one''s error.';
