@@ -40,28 +40,16 @@ AS $$
                        WHEN m.relkind = 'f' THEN 'foreign table' ELSE 'view' END) r(reason)
 $$;
 
--- In a mirror, the texts that its source sent, as of this database; columns as in pg_stat_statements, whose argument it
--- takes.
-CREATE FUNCTION ff_internal.observed_texts(
-    showtext boolean, OUT dbid oid, OUT queryid bigint, OUT toplevel boolean, OUT query text)
-RETURNS SETOF record
-LANGUAGE sql STABLE ROWS 100
-BEGIN ATOMIC
-    SELECT s.database_oid, t.*
-      FROM ff_internal.own_server() s
-     CROSS JOIN ff_internal.observed o
-     CROSS JOIN LATERAL jsonb_to_recordset(o.said->'texts') t(queryid bigint, toplevel boolean, query text)
-     WHERE o.kind = 'statements' AND showtext;
-END;
-
--- Returns this database's entries, the last reset of the statistics, the evictions since then, and the quoted name of
--- the function read; or the reason why nothing can be read. Errors: those of pg_stat_statements.
+-- Returns this database's entries, the last reset of the statistics, the evictions since then, and what to select the
+-- texts from (columns as in pg_stat_statements); or the reason why nothing can be read. Errors: those of
+-- pg_stat_statements.
 CREATE FUNCTION ff_internal.read_statements(
-    OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT reader text,
+    OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT texts text,
     OUT reason text)
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
+    reader  text;
     columns text[];
     said    CONSTANT jsonb := (SELECT o.said FROM ff_internal.observed o WHERE o.kind = 'statements');
 BEGIN
@@ -69,7 +57,10 @@ BEGIN
         reason := 'fillfactor_advisor.statements is 0';
         RETURN;
     ELSIF said IS NOT NULL THEN
-        reader := 'ff_internal.observed_texts';
+        texts := $q$(SELECT v.database_oid AS dbid, t.*
+                       FROM ff_internal.own_server() v, ff_internal.observed o,
+                            jsonb_to_recordset(o.said->'texts') t(queryid bigint, toplevel boolean, query text)
+                      WHERE o.kind = 'statements')$q$;
         reason := said->>'reason';
         -- before pg_stat_statements 1.9, a fall of a counter shows a reset
         stats_reset := coalesce((said->>'stats_reset')::timestamptz, 'epoch');
@@ -89,6 +80,7 @@ BEGIN
     ELSIF NOT 'toplevel' = ANY (columns) THEN
         reason := 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
     ELSE
+        texts := reader || '(true)';
         EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s_info() i', reader) INTO stats_reset, evictions;
         EXECUTE format($q$
             SELECT coalesce(array_agg(ROW(s.queryid, s.toplevel, s.userid, %1$s, s.min_exec_time, s.max_exec_time,
@@ -181,7 +173,7 @@ $$;
 -- pg_stat_statements, then to new and evicted ones, the most called first; evicted ones without a place are closed.
 -- left_out: new statements without a place or a text.
 CREATE FUNCTION ff_internal.admit_statements(
-    reader text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
+    texts text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
     OUT left_out integer, OUT texts_reason text
 )
 LANGUAGE plpgsql VOLATILE
@@ -221,11 +213,11 @@ BEGIN
     END IF;
     FOR one IN EXECUTE format($q$
         SELECT DISTINCT ON (s.queryid, n.toplevel) s.queryid, n.toplevel, s.query
-          FROM %s(true) s
+          FROM %s s
           JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
           JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel)
             ON s.queryid = n.queryid AND s.toplevel = n.toplevel
-         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, reader) USING queryids, toplevels
+         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, texts) USING queryids, toplevels
     LOOP
         -- the server could not read its file of texts, or lost this one
         IF one.query IS NULL THEN
@@ -254,8 +246,7 @@ LANGUAGE sql STABLE
 AS $$
     SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.epoch_id, level,
            sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.squares), sum(p.blocks_hit), sum(p.blocks_read),
-           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.wal_records), sum(p.wal_fpi),
-           least(sum(p.wal_bytes), 9223372036854775807)
+           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.wal_records), sum(p.wal_fpi), sum(p.wal_bytes)
       FROM unnest(parts) p GROUP BY p.statement_id, p.epoch_id, date_trunc(unit, p.ended_at, 'UTC')
 $$;
 
@@ -352,7 +343,7 @@ BEGIN
         UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL AND s.reason IS NOT NULL;
     END IF;
     PERFORM ff_internal.close_statements(read.entries, snapshot_at);
-    SELECT * INTO new FROM ff_internal.admit_statements(read.reader, read.entries, snapshot_at);
+    SELECT * INTO new FROM ff_internal.admit_statements(read.texts, read.entries, snapshot_at);
     lost := ff_internal.write_statements(read.entries, read.stats_reset, read.evictions, previous, snapshot_at);
     INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, stats_reset, evictions, hidden,
            left_out, lost, texts_reason)
