@@ -403,7 +403,7 @@ AS $$
                    sum(h.wal_bytes)::float8 AS wal_bytes
               FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
              GROUP BY h.statement_id) s
-      JOIN ff_internal.statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
+      JOIN ff_internal.statement q ON q.statement_id = s.statement_id
       LEFT JOIN (SELECT * FROM ff_internal.statement_target WHERE $1 IS NULL
                  UNION ALL
                  SELECT (o.target).* FROM ff_internal.targets_of($1, NULL) o) t ON t.statement_id = s.statement_id
