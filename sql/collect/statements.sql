@@ -41,11 +41,9 @@ AS $$
 $$;
 
 -- Returns this database's entries, the last reset of the statistics, the evictions since then, and what to select the
--- texts from (columns as in pg_stat_statements); or the reason why nothing can be read. Errors: those of
--- pg_stat_statements.
+-- texts from (columns as in pg_stat_statements). An error says why nothing can be read.
 CREATE FUNCTION ff_internal.read_statements(
-    OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT texts text,
-    OUT reason text)
+    OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT texts text)
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -54,14 +52,14 @@ DECLARE
     said    CONSTANT jsonb := (SELECT o.said FROM ff_internal.observed o WHERE o.kind = 'statements');
 BEGIN
     IF ff_internal.setting('statements') = 0 THEN
-        reason := 'fillfactor_advisor.statements is 0';
-        RETURN;
+        RAISE 'fillfactor_advisor.statements is 0';
+    ELSIF said->>'reason' IS NOT NULL THEN
+        RAISE '%', said->>'reason';
     ELSIF said IS NOT NULL THEN
         texts := $q$(SELECT v.database_oid AS dbid, t.*
                        FROM ff_internal.own_server() v, ff_internal.observed o,
                             jsonb_to_recordset(o.said->'texts') t(queryid bigint, toplevel boolean, query text)
                       WHERE o.kind = 'statements')$q$;
-        reason := said->>'reason';
         -- before pg_stat_statements 1.9, a fall of a counter shows a reset
         stats_reset := coalesce((said->>'stats_reset')::timestamptz, 'epoch');
         evictions := said->>'evictions';
@@ -75,10 +73,10 @@ BEGIN
       JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = e.extname AND p.proargtypes::text = '16'
      WHERE e.extname = 'pg_stat_statements';
     IF reader IS NULL THEN
-        reason := 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements';
+        RAISE 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements';
     -- 1.9 came with PostgreSQL 14; after pg_upgrade the extension may still be older
     ELSIF NOT 'toplevel' = ANY (columns) THEN
-        reason := 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
+        RAISE 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
     ELSE
         texts := reader || '(true)';
         EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s_info() i', reader) INTO stats_reset, evictions;
@@ -315,9 +313,8 @@ BEGIN
 END
 $$;
 
--- Reads pg_stat_statements once. Returns NULL, or why nothing was read. Errors: those of pg_stat_statements, which
--- try_step() records as such a reason.
-CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS text
+-- Reads pg_stat_statements once. An error says why nothing was read; try_step() records it.
+CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -328,11 +325,6 @@ DECLARE
     lost     bigint;
 BEGIN
     SELECT * INTO read FROM ff_internal.read_statements();
-    IF read.reason IS NOT NULL THEN
-        INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason)
-        VALUES (id, snapshot_at, read.reason);
-        RETURN read.reason;
-    END IF;
     SELECT * INTO previous FROM ff_internal.statement_snapshot l
      WHERE l.reason IS NULL ORDER BY l.collection_id DESC LIMIT 1;
     IF previous.stats_reset IS DISTINCT FROM read.stats_reset THEN
@@ -350,7 +342,6 @@ BEGIN
     VALUES (id, snapshot_at, read.stats_reset, read.evictions,
             (SELECT count(*) FROM unnest(read.entries) e WHERE e.queryid IS NULL),
             new.left_out, lost, new.texts_reason);
-    RETURN NULL;
 END
 $$;
 
