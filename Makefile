@@ -55,7 +55,6 @@ SQL_PIECES = \
 	sql/collect/collect.sql \
 	sql/collect/statements.sql \
 	sql/collect/horizon.sql \
-	sql/collect/server_settings.sql \
 	sql/collect/exclude.sql \
 	sql/collect/schedule.sql \
 	sql/evidence/schema.sql \

@@ -41,41 +41,24 @@ BEGIN
 END
 $$;
 
--- The storage options in an index definition, as in pg_class.reloptions; NULL: none.
-CREATE FUNCTION ff_internal.index_options(definition text) RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (
-    SELECT array_agg(o.m[1] || '=' || coalesce(o.m[2], o.m[3]) ORDER BY o.place)
-      FROM regexp_matches(substring(definition FROM ' WITH ([(][a-z_]+=.*)'),
-                          '[(, ]([a-z_]+)=(?:''([^'']*)''|([a-z0-9_]+))(?=[,)])', 'g') WITH ORDINALITY o(m, place));
-
--- The statements that restore a table's indexes, given the definitions dropped and created since: an index of the same
--- shape gets its old options back, other new ones are dropped. Comments mark what the reader must do.
+-- The statements that undo a change of a table's indexes, given the definitions that it dropped and created, which have
+-- no shape in common (see write_changes()). Comments mark what the reader must do.
 CREATE FUNCTION ff_internal.undo_indexes(relation oid, dropped text[], created text[]) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    WITH came AS (
-        SELECT d.id, d.definition, ff_internal.index_shape(d.definition) AS shape
-          FROM (SELECT array_agg(i.indexrelid) AS ids FROM pg_index i WHERE i.indrelid = relation) x
-         CROSS JOIN unnest(x.ids, ff_internal.index_definitions(relation, x.ids)) d(id, definition)
-         WHERE d.definition <> '' AND d.definition = ANY (created)
-    ), gone AS (
-        SELECT d.definition, d.place, ff_internal.index_shape(d.definition) AS shape
-          FROM unnest(dropped) WITH ORDINALITY d(definition, place) WHERE d.definition <> ''
-    )
-    SELECT string_agg(CASE
-           WHEN c.id IS NULL
-           THEN format('/* dropped, to be created again by hand: %s */',
+    SELECT string_agg(u.words, ' ' ORDER BY u.gone, u.place)
+      FROM (SELECT false, i.indexrelid::bigint, CASE
+                   WHEN EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = i.indexrelid)
+                   THEN '/* a partition of an index stays: drop that index if you do not want it */'
+                   ELSE coalesce(ff_internal.drop_index(i.indexrelid),
+                        '/* the index of a constraint stays: drop the constraint if you do not want it */') END
+              FROM pg_index i
+             CROSS JOIN LATERAL (SELECT ff_internal.index_definitions(relation, ARRAY[i.indexrelid])) d(definition)
+             WHERE i.indrelid = relation AND d.definition[1] <> '' AND d.definition[1] = ANY (created)
+            UNION ALL
+            SELECT true, g.place, format('/* dropped, to be created again by hand: %s */',
                        replace(replace(ff_internal.plain(g.definition), '*/', '* /'), '/*', '/ *'))
-           WHEN g.definition IS NOT NULL
-           THEN ff_internal.restore_options(c.id, ff_internal.index_options(g.definition),
-                                            ff_internal.index_options(c.definition))
-           WHEN EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = c.id)
-           THEN '/* a partition of an index stays: drop that index if you do not want it */'
-           ELSE coalesce(ff_internal.drop_index(c.id),
-                         '/* the index of a constraint stays: drop the constraint if you do not want it */') END,
-           ' ' ORDER BY c.id IS NULL, g.definition IS NULL, g.place, c.id)
-      FROM came c FULL JOIN gone g USING (shape)
+              FROM unnest(dropped) WITH ORDINALITY g(definition, place) WHERE g.definition <> '') u(gone, place, words)
 $$;
 
 -- The way back of the last change of each table's fillfactor, newest first, if it was as advised; of a target (or its

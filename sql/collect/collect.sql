@@ -107,7 +107,18 @@ CREATE FUNCTION ff_internal.collection_before(at timestamptz) RETURNS timestampt
 LANGUAGE sql STABLE
 RETURN coalesce((SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at <= at), at);
 
--- Records that all tables' counters were read; the next intervals begin here. Returns the collection_id.
+-- The server settings whose changes collections record and ff_verify() judges.
+CREATE FUNCTION ff_internal.tracked_settings() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN '{autovacuum, autovacuum_max_workers, autovacuum_naptime, autovacuum_vacuum_cost_delay,
+         autovacuum_vacuum_cost_limit, autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold,
+         backend_flush_after, bgwriter_flush_after, bgwriter_lru_maxpages, checkpoint_flush_after,
+         checkpoint_timeout, effective_io_concurrency, full_page_writes, hot_standby_feedback,
+         idle_in_transaction_session_timeout, max_wal_size, old_snapshot_threshold, shared_buffers,
+         synchronous_commit, track_io_timing, vacuum_defer_cleanup_age, wal_compression}'::text[];
+
+-- Records that all tables' counters were read, and which settings changed since the last collection; the next intervals
+-- begin here. Returns the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET stats_fetch_consistency = none
@@ -119,34 +130,37 @@ DECLARE
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     SELECT * INTO here FROM ff_internal.server;
-    -- before the epoch: a reset between the two then shows as a fall next time
-    SELECT (k.counted).inserted INTO c.own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
+    -- before the epoch: a reset between the two then shows as a fall next time; includes this row
+    SELECT 1 + (k.counted).inserted INTO c.own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
     SELECT n.epoch_id, n.previous INTO c.epoch_id, previous FROM ff_internal.current_epoch(false) n;
     IF here.observed IS NOT NULL THEN
-        c.own_inserts := 0;
-        c := jsonb_populate_record(c, here.observed);
+        c := jsonb_populate_record(c, '{"track_counts": true, "open_writers": 0, "own_inserts": 0}' || here.observed);
     ELSE
         SELECT current_setting('track_counts')::boolean,
                (SELECT count(*) FROM pg_stat_get_activity(NULL) s
                  WHERE s.datid = here.database_oid AND s.pid <> pg_backend_pid() AND s.backend_xid IS NOT NULL
                    -- a procedure that commits in between reports its counts at its end
                    AND least(s.xact_start, s.query_start) < coalesce(previous, snapshot_at)),
-               -- includes this row
-               1 + c.own_inserts,
                pg_snapshot_xmax(pg_current_snapshot()),
                pg_stat_get_db_active_time(d) + pg_stat_get_db_idle_in_transaction_time(d),
                pg_stat_get_db_blocks_fetched(d) - pg_stat_get_db_blocks_hit(d),
                CASE WHEN t.reset_val::boolean THEN pg_stat_get_db_blk_read_time(d) END
-          INTO c.track_counts, c.open_writers, c.own_inserts, c.next_xid, c.busy_ms, c.blocks_read, c.read_ms
+          INTO c.track_counts, c.open_writers, c.next_xid, c.busy_ms, c.blocks_read, c.read_ms
           FROM (SELECT here.database_oid) o(d), pg_settings t WHERE t.name = 'track_io_timing';
     END IF;
-    INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,
-           next_xid, busy_ms, blocks_read, read_ms)
-    SELECT c.epoch_id, snapshot_at, (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL),
-           (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at),
-           coalesce(c.track_counts, true), coalesce(c.open_writers, 0), c.own_inserts, c.next_xid, c.busy_ms,
-           c.blocks_read, c.read_ms
-    RETURNING collection_id INTO c.collection_id;
+    c.began_at := snapshot_at;
+    c.relations := (SELECT count(*) FROM ff_internal.relation r WHERE r.closed_at IS NULL);
+    c.changed := (SELECT count(*) FROM ff_internal.counter_interval i WHERE i.rollup = 0 AND i.ended_at = snapshot_at);
+    INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value, unit)
+    SELECT s.name, snapshot_at, CASE WHEN h.setting IS NOT NULL THEN coalesce(o.began_at, h.seen_at) END,
+           s.reset_val, s.unit
+      FROM ff_internal.server_settings s
+     CROSS JOIN (SELECT max(l.began_at) AS began_at FROM ff_internal.collection l) o
+      LEFT JOIN LATERAL (SELECT * FROM ff_internal.setting_history l
+                          WHERE l.setting = s.name ORDER BY l.seen_at DESC LIMIT 1) h ON true
+     WHERE s.name = ANY (ff_internal.tracked_settings())
+       AND (h.setting IS NULL OR h.value IS DISTINCT FROM s.reset_val);
+    INSERT INTO ff_internal.collection OVERRIDING USER VALUE SELECT c.* RETURNING collection_id INTO c.collection_id;
     RETURN c.collection_id;
 END
 $$;
@@ -238,6 +252,7 @@ CREATE FUNCTION ff_internal.collect_pages(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
+<<<<<<< HEAD
     r          ff_internal.relation;
     s          ff_internal.page_sample;
     earlier    ff_internal.page_sample;
@@ -248,10 +263,20 @@ DECLARE
 BEGIN
     SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
     SELECT c.samples_from INTO samples_from FROM ff_internal.last_change c WHERE c.rel_id = id;
+=======
+    r        ff_internal.relation;
+    s        ff_internal.page_sample;
+    earlier  ff_internal.page_sample;
+    fault    text;
+    began_at CONSTANT timestamptz := ff_internal.observed_at();
+BEGIN
+    SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
+>>>>>>> slimsql
     SELECT p.* INTO earlier FROM ff_internal.page_sample p WHERE p.rel_id = id AND p.sampled_at = r.sampled_at;
     s := ff_internal.observed_sample(r.relid, earlier);
-    mirrored := s.blocks IS NOT NULL;
-    IF NOT mirrored THEN
+    IF s.blocks IS NOT NULL THEN
+        earlier := NULL;    -- there is nothing to pool
+    ELSE
         s := ff_internal.sample(r.relid);
         IF s.live_rows = 0 AND s.dead_rows > 0 THEN
             -- a queue that is empty now: the dead versions that are left tell how long its rows are
@@ -265,6 +290,7 @@ BEGIN
     s.sampled_at := began_at;
     s.rollup := 0;
     s.fillfactor := r.fillfactor;
+<<<<<<< HEAD
     IF NOT mirrored THEN
         s := ff_internal.pool_samples(s, earlier,
                  -- bounded, because exp() raises an error on underflow
@@ -274,6 +300,16 @@ BEGIN
     END IF;
     INSERT INTO ff_internal.page_sample SELECT s.*;
     UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;
+=======
+    INSERT INTO ff_internal.page_sample SELECT p.* FROM ff_internal.pool_samples(s, earlier,
+        -- bounded, because exp() raises an error on underflow
+        exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - began_at))
+                           / ff_internal.setting('lookback'))),
+        earlier.fillfactor = r.fillfactor AND earlier.sampled_at >= coalesce((
+            SELECT greatest(c.changed_at, c.samples_from) FROM ff_internal.last_change c WHERE c.rel_id = id),
+            '-infinity')) p;
+    UPDATE ff_internal.relation o SET sampled_at = began_at, changes_since_sample = 0 WHERE o.rel_id = id;
+>>>>>>> slimsql
     -- of an index, or the TOAST table
     SELECT z.fault INTO fault FROM ff_internal.sizes(r.relid) z;
     IF fault IS NULL THEN
@@ -334,28 +370,24 @@ CREATE FUNCTION ff_internal.collect_end(id bigint, deferred integer) RETURNS voi
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    done record;
+    done ff_internal.collection;
 BEGIN
-    SELECT (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at) AS sampled,
-           count(p.rel_id) FILTER (WHERE ff_internal.is_skip(p.sqlstate)) AS skipped,
-           count(p.rel_id) FILTER (WHERE NOT ff_internal.is_skip(p.sqlstate)) AS failed
-      INTO done
-      FROM ff_internal.collection c
-      LEFT JOIN ff_internal.problem p ON p.seen_at >= c.began_at
-     WHERE c.collection_id = id GROUP BY c.collection_id;
     WITH timed AS (
         SELECT (s.now).blocks_read - (s.was).blocks_read AS blocks, (s.now).read_ms - (s.was).read_ms AS ms
           FROM (SELECT c AS now, lag(c) OVER (PARTITION BY c.epoch_id ORDER BY c.collection_id) AS was
                   FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()) s
     )
     UPDATE ff_internal.collection c
-       SET ended_at = ff_internal.observed_at(), sampled = done.sampled, skipped = done.skipped, failed = done.failed,
-           deferred = collect_end.deferred,
+       SET ended_at = ff_internal.observed_at(), deferred = collect_end.deferred,
+           sampled = (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at),
+           (skipped, failed) = (SELECT count(*) FILTER (WHERE s), count(*) FILTER (WHERE NOT s)
+                                  FROM ff_internal.problem p, ff_internal.is_skip(p.sqlstate) s
+                                 WHERE p.seen_at >= c.began_at),
            read_us = (SELECT 1000 * sum(t.ms) / sum(t.blocks) FROM timed t
                        WHERE t.blocks > 0 AND t.ms > 0
                       -- chosen: the mean of fewer is mostly noise
                       HAVING sum(t.blocks) >= 1000)
-     WHERE c.collection_id = id;
+     WHERE c.collection_id = id RETURNING * INTO done;
     IF done.failed > 0 THEN
         RAISE WARNING '% of % relations could not be sampled', done.failed, done.failed + done.skipped + done.sampled
             USING HINT = 'See the table ff_internal.problem for each one''s error.';

@@ -40,37 +40,26 @@ AS $$
                        WHEN m.relkind = 'f' THEN 'foreign table' ELSE 'view' END) r(reason)
 $$;
 
--- In a mirror, the texts that its source sent, as of this database; columns as in pg_stat_statements, whose argument it
--- takes.
-CREATE FUNCTION ff_internal.observed_texts(
-    showtext boolean, OUT dbid oid, OUT queryid bigint, OUT toplevel boolean, OUT query text)
-RETURNS SETOF record
-LANGUAGE sql STABLE ROWS 100
-BEGIN ATOMIC
-    SELECT s.database_oid, t.*
-      FROM ff_internal.own_server() s
-     CROSS JOIN ff_internal.observed o
-     CROSS JOIN LATERAL jsonb_to_recordset(o.said->'texts') t(queryid bigint, toplevel boolean, query text)
-     WHERE o.kind = 'statements' AND showtext;
-END;
-
--- Returns this database's entries, the last reset of the statistics, the evictions since then, and the quoted name of
--- the function read; or the reason why nothing can be read. Errors: those of pg_stat_statements.
+-- Returns this database's entries, the last reset of the statistics, the evictions since then, and what to select the
+-- texts from (columns as in pg_stat_statements). An error says why nothing can be read.
 CREATE FUNCTION ff_internal.read_statements(
-    OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT reader text,
-    OUT reason text)
+    OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT texts text)
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
+    reader  text;
     columns text[];
     said    CONSTANT jsonb := (SELECT o.said FROM ff_internal.observed o WHERE o.kind = 'statements');
 BEGIN
     IF ff_internal.setting('statements') = 0 THEN
-        reason := 'fillfactor_advisor.statements is 0';
-        RETURN;
+        RAISE 'fillfactor_advisor.statements is 0';
+    ELSIF said->>'reason' IS NOT NULL THEN
+        RAISE '%', said->>'reason';
     ELSIF said IS NOT NULL THEN
-        reader := 'ff_internal.observed_texts';
-        reason := said->>'reason';
+        texts := $q$(SELECT v.database_oid AS dbid, t.*
+                       FROM ff_internal.own_server() v, ff_internal.observed o,
+                            jsonb_to_recordset(o.said->'texts') t(queryid bigint, toplevel boolean, query text)
+                      WHERE o.kind = 'statements')$q$;
         -- before pg_stat_statements 1.9, a fall of a counter shows a reset
         stats_reset := coalesce((said->>'stats_reset')::timestamptz, 'epoch');
         evictions := said->>'evictions';
@@ -84,11 +73,12 @@ BEGIN
       JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = e.extname AND p.proargtypes::text = '16'
      WHERE e.extname = 'pg_stat_statements';
     IF reader IS NULL THEN
-        reason := 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements';
+        RAISE 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements';
     -- 1.9 came with PostgreSQL 14; after pg_upgrade the extension may still be older
     ELSIF NOT 'toplevel' = ANY (columns) THEN
-        reason := 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
+        RAISE 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
     ELSE
+        texts := reader || '(true)';
         EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s_info() i', reader) INTO stats_reset, evictions;
         EXECUTE format($q$
             SELECT coalesce(array_agg(ROW(s.queryid, s.toplevel, s.userid, %1$s, s.min_exec_time, s.max_exec_time,
@@ -181,7 +171,7 @@ $$;
 -- pg_stat_statements, then to new and evicted ones, the most called first; evicted ones without a place are closed.
 -- left_out: new statements without a place or a text.
 CREATE FUNCTION ff_internal.admit_statements(
-    reader text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
+    texts text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
     OUT left_out integer, OUT texts_reason text
 )
 LANGUAGE plpgsql VOLATILE
@@ -221,11 +211,11 @@ BEGIN
     END IF;
     FOR one IN EXECUTE format($q$
         SELECT DISTINCT ON (s.queryid, n.toplevel) s.queryid, n.toplevel, s.query
-          FROM %s(true) s
+          FROM %s s
           JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
           JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel)
             ON s.queryid = n.queryid AND s.toplevel = n.toplevel
-         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, reader) USING queryids, toplevels
+         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, texts) USING queryids, toplevels
     LOOP
         -- the server could not read its file of texts, or lost this one
         IF one.query IS NULL THEN
@@ -254,8 +244,7 @@ LANGUAGE sql STABLE
 AS $$
     SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.epoch_id, level,
            sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.squares), sum(p.blocks_hit), sum(p.blocks_read),
-           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.wal_records), sum(p.wal_fpi),
-           least(sum(p.wal_bytes), 9223372036854775807)
+           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.wal_records), sum(p.wal_fpi), sum(p.wal_bytes)
       FROM unnest(parts) p GROUP BY p.statement_id, p.epoch_id, date_trunc(unit, p.ended_at, 'UTC')
 $$;
 
@@ -324,9 +313,8 @@ BEGIN
 END
 $$;
 
--- Reads pg_stat_statements once. Returns NULL, or why nothing was read. Errors: those of pg_stat_statements, which
--- try_step() records as such a reason.
-CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS text
+-- Reads pg_stat_statements once. An error says why nothing was read; try_step() records it.
+CREATE FUNCTION ff_internal.collect_statements(id bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -337,11 +325,6 @@ DECLARE
     lost     bigint;
 BEGIN
     SELECT * INTO read FROM ff_internal.read_statements();
-    IF read.reason IS NOT NULL THEN
-        INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason)
-        VALUES (id, snapshot_at, read.reason);
-        RETURN read.reason;
-    END IF;
     SELECT * INTO previous FROM ff_internal.statement_snapshot l
      WHERE l.reason IS NULL ORDER BY l.collection_id DESC LIMIT 1;
     IF previous.stats_reset IS DISTINCT FROM read.stats_reset THEN
@@ -352,14 +335,13 @@ BEGIN
         UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL AND s.reason IS NOT NULL;
     END IF;
     PERFORM ff_internal.close_statements(read.entries, snapshot_at);
-    SELECT * INTO new FROM ff_internal.admit_statements(read.reader, read.entries, snapshot_at);
+    SELECT * INTO new FROM ff_internal.admit_statements(read.texts, read.entries, snapshot_at);
     lost := ff_internal.write_statements(read.entries, read.stats_reset, read.evictions, previous, snapshot_at);
     INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, stats_reset, evictions, hidden,
            left_out, lost, texts_reason)
     VALUES (id, snapshot_at, read.stats_reset, read.evictions,
             (SELECT count(*) FROM unnest(read.entries) e WHERE e.queryid IS NULL),
             new.left_out, lost, new.texts_reason);
-    RETURN NULL;
 END
 $$;
 
@@ -412,7 +394,7 @@ AS $$
                    sum(h.wal_bytes)::float8 AS wal_bytes
               FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
              GROUP BY h.statement_id) s
-      JOIN ff_internal.statement q ON q.statement_id = s.statement_id AND q.kind <> 'other'
+      JOIN ff_internal.statement q ON q.statement_id = s.statement_id
       LEFT JOIN (SELECT * FROM ff_internal.statement_target WHERE $1 IS NULL
                  UNION ALL
                  SELECT (o.target).* FROM ff_internal.targets_of($1, NULL) o) t ON t.statement_id = s.statement_id

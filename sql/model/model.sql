@@ -65,9 +65,9 @@ $$;
 -- is assumed to be like it. WAL records are left out if some may not be of updates: the statement also inserts, reads
 -- other tables or sets a foreign key, or hint bits are logged.
 CREATE FUNCTION ff_internal.statement_input(
-    e ff_internal.table_evidence, OUT command float8[], OUT calls float8[], OUT rows float8[],
-    OUT sets_indexed float8[], OUT wal_records float8[], OUT wal_bytes float8[],
-    OUT blocks_dirtied float8[])
+    e ff_internal.table_evidence, OUT statement_command float8[], OUT statement_calls float8[],
+    OUT statement_rows float8[], OUT statement_sets_indexed float8[], OUT statement_wal_records float8[],
+    OUT statement_wal_bytes float8[], OUT statement_blocks_dirtied float8[])
 LANGUAGE sql STABLE
 AS $$
     WITH seen AS MATERIALIZED (
@@ -228,23 +228,18 @@ CREATE FUNCTION ff_internal.model_input(e ff_internal.table_evidence, prior ff_i
 LANGUAGE sql STABLE
 AS $$
     SELECT i
-      FROM (SELECT n.*,
-                   (e.since).*, e.since_change_s AS observed_s,
+      FROM (SELECT n.*, t.*, h.*, (e.since).*, e.since_change_s AS observed_s,
                    greatest(0, r.updated - coalesce((e.since).updated, 0)) AS earlier_updated,
-                   t.command AS statement_command, t.calls AS statement_calls, t.rows AS statement_rows,
-                   t.sets_indexed AS statement_sets_indexed, t.wal_records AS statement_wal_records,
-                   t.wal_bytes AS statement_wal_bytes, t.blocks_dirtied AS statement_blocks_dirtied,
                    coalesce(e.indexed_share, ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated,
                                 coalesce(e.seen_same_page, 0) = 0
                                 AND (e.recent).hot_updated >= 0.5 * (e.recent).updated))
                        AS indexed_share,
                    e.blocks, e.live_rows, e.rows_per_page, s.rows_per_page_max, s.updated_pct,
-                   e.seen_hot, e.seen_same_page, e.seen_newpage AS seen_moved, h.*,
+                   e.seen_hot, e.seen_same_page, e.seen_newpage AS seen_moved,
                    s.inserted_lengths::float8[] AS inserted_length, s.updated_lengths::float8[] AS updated_length,
                    s.group_old_page::float8[], s.group_new_page::float8[],
                    s.update_distances::float8[] AS update_distance, s.update_ages::float8[] AS update_age,
-                   e.fillfactor, o.standing, o.prior_updated, o.prior_cost,
-                   e.indexes, e.index_bytes, e.ram_bytes,
+                   e.fillfactor, o.standing, o.prior_updated, o.prior_cost, e.indexes, e.index_bytes, e.ram_bytes,
                    v.scale AS vacuum_scale, v.threshold AS vacuum_threshold, v.most AS vacuum_most,
                    CASE WHEN v.enabled AND ff_internal.server_setting('autovacuum') = 'on'
                         THEN extract(epoch FROM ff_internal.server_setting('autovacuum_naptime')::interval)

@@ -170,17 +170,16 @@ BEGIN ATOMIC
         SELECT h.statement_id, h.ended_at, v.*,
                CASE WHEN t.middle <@ earlier THEN 'before' WHEN t.middle <@ later THEN 'after' END AS side
           FROM ff_internal.statement_history h
-          JOIN ff_internal.statement s USING (statement_id)
          CROSS JOIN LATERAL (SELECT h.began_at + (h.ended_at - h.began_at) / 2,
                                     ff_internal.stddev_of(h.calls, h.total_ms, h.squares)) t(middle, stddev_ms)
          CROSS JOIN LATERAL (VALUES (11, 'WAL per update', 'bytes', h.wal_bytes, h.rows, 0),
                (12, 'blocks per update', 'blocks', h.blocks_hit + h.blocks_read, h.rows, 0),
                (13, 'statement time', 'ms', h.total_ms, h.calls, h.calls * t.stddev_ms ^ 2),
                (14, 'deviation of time', 'ms', h.calls * t.stddev_ms, h.calls, 0)) v(place, measure, unit, x, m, q)
-         WHERE h.ended_at > lower(earlier) AND h.began_at < upper(later) AND s.kind <> 'other'
+         WHERE h.ended_at > lower(earlier) AND h.began_at < upper(later)
            AND (relation_id IS NULL
                 OR (SELECT count(*) = 1 AND bool_and(t.rel_id = relation_id AND t.command = 'UPDATE' AND t.how = 'top')
-                      FROM ff_internal.statement_target t WHERE t.statement_id = s.statement_id))
+                      FROM ff_internal.statement_target t WHERE t.statement_id = h.statement_id))
     ), expected AS (
         SELECT d.*, d.m * sum(d.x) FILTER (WHERE d.side = 'before') OVER one
                     / nullif(sum(d.m) FILTER (WHERE d.side = 'before') OVER one, 0) AS n,

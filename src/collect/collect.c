@@ -187,7 +187,6 @@ collect(Collector *c)
 	/* at once, so that both histories cover the same time */
 	try_step(c, "collect_statements", id, NULL);
 	try_step(c, "collect_horizon", id, "record what holds back pruning");
-	run_step(c, psprintf("collect_settings(" INT64_FORMAT ")", id));
 	deferred = try_each(c, "collect_due()", "collect_pages", NULL,
 						TimestampTzPlusMilliseconds(began_at, (int64) ff_collect_time * 1000),
 						ff_collect_pages);

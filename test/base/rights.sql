@@ -181,11 +181,11 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 	('{
 		add_statement,admit_statements,check_collector,check_cron,close_statements,close_tables,collect,
 		collect_begin,collect_counted,collect_counters,collect_end,collect_fit,collect_horizon,collect_pages,
-		collect_problem,collect_settings,collect_statements,collect_verdicts,
+		collect_problem,collect_statements,collect_verdicts,
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
 		is_skip,job_name,keep_dismissal,note,note_fit,
-		inserted_width,observed_sample,observed_texts,pool_samples,prune,
+		inserted_width,observed_sample,pool_samples,prune,
 		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),

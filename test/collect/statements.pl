@@ -480,7 +480,7 @@ sub records
 	return value("SELECT CASE WHEN sum(s.rows) > 0.9 * (e.since).updated
 			THEN round((sum(s.records) / sum(s.rows))::numeric, 3) END
 		FROM ff_internal.evidence('$_[0]') e, ff_internal.statement_input(e) i,
-			unnest(i.command, i.rows, i.wal_records) s(command, rows, records)
+			unnest(i.statement_command, i.statement_rows, i.statement_wal_records) s(command, rows, records)
 		WHERE s.command = 1 AND s.records IS NOT NULL GROUP BY (e.since).updated");
 }
 # Runs a statement for some rows, one transaction each, between two collections
@@ -512,7 +512,8 @@ like(records('full_pages'), qr/^4\.(0|10)/, 'an update that leaves its page writ
 each_row('INSERT INTO roomy VALUES (%d, 1, 0) ON CONFLICT (id) DO UPDATE SET n = excluded.n',
 	(map { $_ + 2 } @one_a_page), 6001 .. 6010);
 is(records('roomy'), '', 'the records of an upsert are unknown, because it also inserts and locks');
-is(value("SELECT i.rows::real[] FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i"), '{40,20,10}',
+is(value("SELECT i.statement_rows::real[] FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i"),
+	'{40,20,10}',
 	'the rows of an upsert are divided into updates and inserts by the counters');
 # If anything else may have written WAL, the records are unknown.
 each_row('UPDATE full_pages SET n = n + 1 WHERE id = %d', map { $_ + 1 } @one_a_page);
@@ -528,13 +529,14 @@ foreach my $other (
 {
 	my ($what, $make) = @$other;
 	my $records = "SELECT count(*)
-		FROM ff_internal.evidence('full_pages') e, ff_internal.statement_input(e) i, unnest(i.wal_records) r
+		FROM ff_internal.evidence('full_pages') e, ff_internal.statement_input(e) i, unnest(i.statement_wal_records) r
 		WHERE r IS NOT NULL";
 	is(value("$records; BEGIN; $make; $records; ROLLBACK"), "1\n0", "$what: the WAL records are not used");
 }
 each_row('UPDATE roomy SET n = n + 1 FROM parent p WHERE roomy.id = %d', map { $_ + 3 } @one_a_page);
 is(value("SELECT count(*) FILTER (WHERE r IS NULL) || ' of ' || count(*)
-	FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i, unnest(i.command, i.wal_records) s(c, r)
+	FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i,
+		unnest(i.statement_command, i.statement_wal_records) s(c, r)
 	WHERE c = 1"),
 	'2 of 3', 'the records of an update that reads another table are unknown');
 value('CREATE FUNCTION deep(i int) RETURNS void LANGUAGE sql AS $$ UPDATE full_pages SET n = n + 1 WHERE id = i $$');

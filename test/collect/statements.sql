@@ -176,9 +176,10 @@ DROP EXTENSION IF EXISTS pg_stat_statements;
 CREATE FUNCTION public.pg_stat_statements(boolean, OUT calls bigint, OUT toplevel boolean, OUT stddev_exec_time float8,
 	OUT wal_bytes numeric)
     RETURNS SETOF record LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''look-alike called''; END';
-SELECT is(ff_internal.collect_statements(-9),
+SELECT throws_ok('SELECT ff_internal.collect_statements(-9)', 'P0001',
 	'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements',
-	'no pg_stat_statements: the collection says so');
+	'no pg_stat_statements: the step says so');
+SELECT ff_internal.try_step('collect_statements', -9, NULL) \g /dev/null
 SELECT is(reason, 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements',
 	'no pg_stat_statements: ff_statements() says so')
 	FROM ff.ff_statements();
@@ -190,8 +191,8 @@ SELECT skip('pg_stat_statements is not installed', 31);
 \if :preloaded
 CREATE EXTENSION pg_stat_statements SCHEMA a;
 SET fillfactor_advisor.statements = 0;
-SELECT is(ff_internal.collect_statements(-8), 'fillfactor_advisor.statements is 0',
-	'fillfactor_advisor.statements = 0: the collection says so');
+SELECT throws_ok('SELECT ff_internal.collect_statements(-8)', 'P0001', 'fillfactor_advisor.statements is 0',
+	'fillfactor_advisor.statements = 0: the step says so');
 RESET fillfactor_advisor.statements;
 
 -- the first steps of a collection
@@ -206,7 +207,7 @@ END $$;
 -- from here on only this file changes the counters of this database
 SELECT count(*) FROM (SELECT a.pg_stat_statements_reset()) x \g /dev/null
 SELECT counters() AS c \gset
-SELECT is(ff_internal.collect_statements(:c), NULL, 'the first snapshot works');
+SELECT is(ff_internal.try_step('collect_statements', :c, NULL), NULL, 'the first snapshot works');
 SELECT is(count(*), 0::bigint, 'the first snapshot gives no history, only a baseline')
 	FROM ff_internal.statement_history;
 
@@ -223,7 +224,7 @@ INSERT INTO once VALUES (1, 1) ON CONFLICT ON CONSTRAINT once_pkey DO UPDATE SET
 WITH d AS (DELETE FROM once WHERE id = 100 RETURNING n) UPDATE part1 SET v = 3 WHERE k = 1;
 RESET search_path;
 SELECT counters() AS c \gset
-SELECT is(ff_internal.collect_statements(:c), NULL, 'the second snapshot works');
+SELECT is(ff_internal.try_step('collect_statements', :c, NULL), NULL, 'the second snapshot works');
 
 CREATE VIEW told AS
     SELECT relation::text AS tab, command, how, columns::text, calls, rows, reason, query FROM ff.ff_statements();

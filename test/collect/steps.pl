@@ -111,7 +111,7 @@ collect();
 prepare();
 is(collect(), '', 'a collection with all kinds of work succeeds');
 is(value(q(SELECT string_agg(DISTINCT step, ' ' ORDER BY step) FROM step_log WHERE step !~ 'collect_(begin|count)')),
-	'collect_end collect_fit collect_horizon collect_pages collect_settings collect_statements ' .
+	'collect_end collect_fit collect_horizon collect_pages collect_statements ' .
 	'collect_verdicts fits_due prune',
 	'every step has written something');
 is(value(q(SELECT string_agg(steps, ' ')
