@@ -252,18 +252,6 @@ CREATE FUNCTION ff_internal.collect_pages(id bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-<<<<<<< HEAD
-    r          ff_internal.relation;
-    s          ff_internal.page_sample;
-    earlier    ff_internal.page_sample;
-    samples_from timestamptz;
-    fault      text;
-    mirrored   boolean;
-    began_at   CONSTANT timestamptz := ff_internal.observed_at();
-BEGIN
-    SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
-    SELECT c.samples_from INTO samples_from FROM ff_internal.last_change c WHERE c.rel_id = id;
-=======
     r        ff_internal.relation;
     s        ff_internal.page_sample;
     earlier  ff_internal.page_sample;
@@ -271,7 +259,6 @@ BEGIN
     began_at CONSTANT timestamptz := ff_internal.observed_at();
 BEGIN
     SELECT o.* INTO r FROM ff_internal.relation o WHERE o.rel_id = id;
->>>>>>> slimsql
     SELECT p.* INTO earlier FROM ff_internal.page_sample p WHERE p.rel_id = id AND p.sampled_at = r.sampled_at;
     s := ff_internal.observed_sample(r.relid, earlier);
     IF s.blocks IS NOT NULL THEN
@@ -290,26 +277,14 @@ BEGIN
     s.sampled_at := began_at;
     s.rollup := 0;
     s.fillfactor := r.fillfactor;
-<<<<<<< HEAD
-    IF NOT mirrored THEN
-        s := ff_internal.pool_samples(s, earlier,
-                 -- bounded, because exp() raises an error on underflow
-                 exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - s.sampled_at))
-                                    / ff_internal.setting('lookback'))),
-                 earlier.fillfactor = s.fillfactor AND earlier.sampled_at >= coalesce(samples_from, '-infinity'));
-    END IF;
-    INSERT INTO ff_internal.page_sample SELECT s.*;
-    UPDATE ff_internal.relation o SET sampled_at = s.sampled_at, changes_since_sample = 0 WHERE o.rel_id = id;
-=======
     INSERT INTO ff_internal.page_sample SELECT p.* FROM ff_internal.pool_samples(s, earlier,
         -- bounded, because exp() raises an error on underflow
         exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - began_at))
                            / ff_internal.setting('lookback'))),
         earlier.fillfactor = r.fillfactor AND earlier.sampled_at >= coalesce((
-            SELECT greatest(c.changed_at, c.samples_from) FROM ff_internal.last_change c WHERE c.rel_id = id),
+            SELECT c.samples_from FROM ff_internal.last_change c WHERE c.rel_id = id),
             '-infinity')) p;
     UPDATE ff_internal.relation o SET sampled_at = began_at, changes_since_sample = 0 WHERE o.rel_id = id;
->>>>>>> slimsql
     -- of an index, or the TOAST table
     SELECT z.fault INTO fault FROM ff_internal.sizes(r.relid) z;
     IF fault IS NULL THEN
