@@ -39,12 +39,19 @@ BEGIN
          WHERE m.table_oid IS NULL AND ff_hub.is_mirrored(c.oid)
     ), forgotten AS (
         DELETE FROM ff_hub.mirrored WHERE EXISTS (SELECT FROM here h WHERE h.old <> h.oid) RETURNING relid
+    ), unsaid AS (
+        DELETE FROM ff_internal.observed o
+         WHERE o.kind IN ('table', 'index') AND (SELECT count(*) FROM forgotten) > 0 RETURNING o.kind, o.id, o.said
+    ), said AS (
+        -- all are deleted before any is inserted: an OID may have been that of another table
+        INSERT INTO ff_internal.observed (kind, id, said)
+        SELECT u.kind, h.oid, u.said FROM here h JOIN unsaid u ON u.kind = 'table' AND u.id = h.old
+         WHERE (SELECT count(*) FROM unsaid) > 0
     )
     INSERT INTO ff_hub.mirrored (relid, shape)
     SELECT h.oid, h.shape FROM here h WHERE (SELECT count(*) FROM forgotten) > 0;
     IF FOUND THEN
         UPDATE ff_hub.mirror SET shapes = '{}', counters = '{}', changed_at = clock_timestamp();
-        DELETE FROM ff_internal.observed WHERE kind IN ('table', 'index');
         UPDATE ff_internal.relation SET system_identifier = 0 WHERE closed_at IS NULL;
         UPDATE ff_internal.epoch SET system_identifier = 0
          WHERE epoch_id = (SELECT max(e.epoch_id) FROM ff_internal.epoch e);
