@@ -86,13 +86,19 @@ BEGIN
                                      WHEN c.oid IN (SELECT d.parent FROM ff_internal.shards() d)
                                      THEN 'not for distributed tables' END) k(hindrance)
      CROSS JOIN LATERAL (
-           SELECT (SELECT r.relname FROM pg_class r WHERE r.oid = max(x.indexrelid) FILTER (WHERE x.indisclustered)),
+           -- in a mirror, what is said of an index; there, only keys are NOT NULL
+           SELECT (SELECT r.relname FROM pg_class r WHERE r.oid = max(x.indexrelid) FILTER (
+                        WHERE x.indisclustered OR o.said->>'needed' = 'the order of CLUSTER')),
                   bool_or(x.indimmediate AND CASE c.relreplident WHEN 'd' THEN x.indisprimary
-                                             ELSE c.relreplident = 'i' AND x.indisreplident END),
-                  bool_or(x.indisunique AND x.indpred IS NULL AND x.indexprs IS NULL AND NOT EXISTS (
+                                             ELSE c.relreplident = 'i' AND x.indisreplident END
+                          OR o.said->>'needed' = 'replica identity'),
+                  bool_or(x.indisunique AND x.indpred IS NULL AND x.indexprs IS NULL
+                          AND (o.id IS NOT NULL OR NOT EXISTS (
                               SELECT FROM pg_attribute a
-                               WHERE a.attrelid = c.oid AND a.attnum = ANY (x.indkey) AND NOT a.attnotnull))
-             FROM pg_index x WHERE x.indrelid = c.oid AND x.indisvalid) i(cluster_by, identity, keyed)
+                               WHERE a.attrelid = c.oid AND a.attnum = ANY (x.indkey) AND NOT a.attnotnull)))
+             FROM pg_index x
+             LEFT JOIN ff_internal.observed o ON o.kind = 'index' AND o.id = x.indexrelid
+            WHERE x.indrelid = c.oid AND x.indisvalid) i(cluster_by, identity, keyed)
      WHERE c.oid = relation;
 END
 $$;
@@ -132,6 +138,8 @@ AS $$
                      ELSE o.observed->'extensions' ? 'pg_repack' END,
             CASE WHEN t.schema || t.name !~ ff_internal.unprintable()
                  THEN concat('pg_repack', CASE WHEN o.in_order IS NULL THEN ' --no-order' END,
+                             -- services have no superuser
+                             CASE WHEN o.observed IS NOT NULL THEN ' --no-superuser-check' END,
                              ' --no-kill-backend --wait-timeout=60 --table=',
                              ff_internal.shell_quoted(format('%I.%I', t.schema, t.name))) END,
             'shell', 1.2, t.unrepackable,

@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(115);
+SELECT plan(116);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -289,7 +289,7 @@ SELECT is(ff_internal.blocking_columns(ARRAY['account_seen'::regclass::oid]), '{
 SELECT says('table', 'job'::regclass, '{"owner": "shop_owner"}');
 CREATE TABLE script AS SELECT string_agg(l, E'\n') AS text FROM ff_script('job', true) l;
 SELECT ok(text ~ 'ff_script.made = ''database shop of cluster 7000000000000000001'''
-	AND text ~ 'FROM pg_control_system',
+	AND text ~ 'pg_control_system',
 	'its guard is the source''s database and cluster')
 	FROM script;
 SELECT ok(text ~ 'database:  shop of cluster 7000000000000000001 \(db.example, port 5444\), PostgreSQL 15.4',
@@ -311,6 +311,9 @@ SELECT pass('no rewrite is wanted') FROM ff_script_json('job') s
 SELECT is(array_agg(method), '{VACUUM FULL}', 'no pg_repack on the source') FROM ff_internal.rewrites('job'::regclass, 8192);
 SELECT says('server', 0, '{"extensions": ["pg_repack"]}');
 SELECT is(array_agg(method), '{pg_repack,VACUUM FULL}', 'pg_repack on the source')
+	FROM ff_internal.rewrites('job'::regclass, 8192);
+SELECT is(max(statement) FILTER (WHERE method = 'pg_repack'), 'pg_repack --no-order --no-superuser-check '
+	'--no-kill-backend --wait-timeout=60 --table=''public.job''', 'which needs no superuser there')
 	FROM ff_internal.rewrites('job'::regclass, 8192);
 SELECT says('server', 0,
 	'{"denied": [{"what": "pg_control_system(), which tells a server from its copy", "grant": "GRANT EXECUTE '
