@@ -82,8 +82,8 @@ bar: a picture of the HOT share, and marks. hot_pct, hot_pct_low, hot_pct_high: 
 'observed one, with its range, percent. settled_hot_pct: once the table has settled. newpage_pct: updates that move '
 'to another page, percent. size_bytes, index_bytes: after fillfactor_advisor.payback_time, with as many rows as now. '
 'wal_bytes_per_update: all WAL of the table and its indexes, of inserts, deletes and full-page images too, for each '
-'updated row, mean over that time; ff_verify() has that of single statements. wal_bytes_per_day: for the updates of a day; NULL until an hour '
-'was watched. cost: time, WAL and size, weighted by the settings, relative to the best step.
+'updated row, mean over that time; ff_verify() has that of single statements. wal_bytes_per_day: for the updates of a '
+'day; NULL until an hour was watched. cost: time, WAL and size, weighted by the settings, relative to the best step.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
 
 -- The tables that the model was asked for.

@@ -79,8 +79,8 @@ AS $$
       FROM wal, ff_internal.free_bytes(NULL) d(free_bytes) WHERE wal_bytes > d.free_bytes / 2
 $$;
 
--- Advised changes, tables before indexes, in the order of ff_advise(), and whether to rewrite each. Of all indexes, only
--- those that free enough disk to be worth a change.
+-- Advised changes, tables before indexes, in the order of ff_advise(), and whether to rewrite each. If no table is
+-- asked for, of indexes only those that free enough disk to be worth a change.
 CREATE FUNCTION ff_internal.plan_advice(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql VOLATILE ROWS 1000
 SET jit = off

@@ -7,8 +7,8 @@
 -- pg_read_all_stats (and so of pg_monitor) read the history and call reading functions; members of pg_stat_scan_tables
 -- sample and collect. Functions run with the caller's rights. Functions in none of the lists are reading ones.
 --
--- A function with a text body gets a search_path of pg_catalog, and its backslashes mean what they say; a procedure that
--- commits can have neither.
+-- A function with a text body gets a search_path of pg_catalog, and its backslashes mean what they say; a procedure
+-- that commits can have neither.
 CREATE PROCEDURE ff_internal.give_rights(
     extension name, collecting text[], for_both text[], for_all text[], installing text[] DEFAULT '{}')
 LANGUAGE plpgsql

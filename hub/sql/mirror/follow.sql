@@ -25,8 +25,8 @@ CREATE FUNCTION ff_hub.is_mirrored(relation oid) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = relation AND c.conname = 'mirror_holds_no_rows');
 
--- A mirror that was restored from a dump has other OIDs: finds its tables by their names, as those of a former source, and
--- lets the core do the same with their history.
+-- A mirror that was restored from a dump has other OIDs: finds its tables by their names, as those of a former source,
+-- and lets the core do the same with their history.
 CREATE FUNCTION ff_hub.find_restored() RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -139,8 +139,8 @@ BEGIN
 END
 $$;
 
--- Drops the tables that the source does not have any more; those of a former one after a day, because the present one may
--- be restored just now.
+-- Drops the tables that the source does not have any more; those of a former one after a day, because the present one
+-- may be restored just now.
 CREATE FUNCTION ff_hub.drop_gone(said jsonb, OUT bucket bigint, OUT what text) RETURNS SETOF record
 LANGUAGE sql VOLATILE
 AS $$
