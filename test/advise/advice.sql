@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(181);
+SELECT plan(183);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -31,6 +31,19 @@ SELECT unnest(ARRAY[is(a.cause, v.cause, format('%s: cause', v.name)),
  CROSS JOIN LATERAL ff_advise(v.name::regclass) a;
 
 SELECT is(recommended_fillfactor, 100, 'insert-only at 70: 100 is advised') FROM ff_advise('insert70');
+
+-- the first fit of a table that was changed 40 minutes ago; what came before is not since then
+SAVEPOINT lately;
+SELECT story('lately', 20000, 20000, 0, 20000,
+	'{"update_group_rows": 56, "updated_pct": 98, "live_rows": 1260000, "blocks": 21000}');
+SELECT statements_of('lately', 'k', 20000, 'UPDATE lately SET k = 1 WHERE k = 0');
+INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+SELECT rel_id, 'fillfactor', now() - interval '45 min', now() - interval '40 min', epoch_id, 70, 100
+	FROM ff_internal.relation WHERE relname = 'lately';
+SELECT unnest(ARRAY[is((v.decision).because, 'just_changed', 'the first fit knows what was just changed'),
+	is(((v.evidence).since).updated, 800000::bigint, 'updates from before a change are not since it')])
+	FROM ff_internal.decisions('lately', true) v;
+ROLLBACK TO lately;
 
 -- an unlogged table saves no WAL
 SELECT story('scratch', 20000, 20000, 0, 20000,
