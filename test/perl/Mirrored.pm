@@ -21,7 +21,8 @@ sub start
 {
 	$mirror = PostgreSQL::Test::Cluster->new('mirror');
 	$mirror->init;
-	$mirror->append_conf('postgresql.conf', 'log_statement = none');
+	# 64 is the default before 19
+	$mirror->append_conf('postgresql.conf', "log_statement = none\nmax_locks_per_transaction = 64");
 	$mirror->start;
 	plan skip_all => 'this server came without dblink'
 	  if $mirror->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'dblink')) eq '0';
