@@ -87,6 +87,13 @@ CREATE FUNCTION ff_internal.most_wait(s ff_internal.page_sample, times float8) R
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN s.recently_dead_rows > greatest(times * s.live_rows, 0.8 * s.dead_rows);
 
+-- When holders of the visibility horizon were seen that were still seen after a time. Sorted: one search in it for an
+-- interval, however many holders there were.
+CREATE FUNCTION ff_internal.held_times(since timestamptz) RETURNS tstzmultirange
+LANGUAGE sql STABLE
+RETURN (SELECT coalesce(range_agg(tstzrange(h.since, h.last_seen_at, '[]')), '{}')
+          FROM ff_internal.horizon_history h WHERE h.last_seen_at > held_times.since);
+
 -- Says what a recorded holder of the visibility horizon cost a table (rel_id) since a time; NULL: nothing, or enough
 -- updates came since the last one ended, and lack room as well. Either its HOT share fell from 90 % or more by more
 -- than 10 points meanwhile, or most versions in its pages wait for a snapshot.
@@ -109,10 +116,8 @@ AS $$
                    sum(i.updated) FILTER (WHERE i.began_at >= h.ended_at)::float8 AS after,
                    sum(i.hot_updated) FILTER (WHERE i.began_at >= h.ended_at) AS after_hot
               FROM ff_internal.counter_interval i
-             -- one search in the sorted ranges for each interval, however many holders there were
-             CROSS JOIN (SELECT range_agg(tstzrange(h.since, h.last_seen_at, '[]')) AS ranges,
-                                max(h.last_seen_at) AS ended_at
-                           FROM ff_internal.horizon_history h WHERE h.last_seen_at > held_back.since) h
+             CROSS JOIN (SELECT t.ranges, upper(t.ranges) AS ended_at
+                           FROM ff_internal.held_times(held_back.since) t(ranges) OFFSET 0) h
              CROSS JOIN LATERAL (SELECT h.ranges && tstzrange(i.began_at, i.ended_at, '()') AS held) o
              WHERE i.rel_id = id AND i.began_at >= held_back.since) c
      WHERE c.held > 0

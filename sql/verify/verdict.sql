@@ -48,7 +48,7 @@ BEGIN ATOMIC
                 CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'
                      ELSE 'no difference' END, false,
                 format('%s; but %s; weighed together, cost %s %%', f.better,
-                       coalesce(f.worse, to_char(f.size, '"bytes per row "FMSG999990" %"')),
+                       coalesce(f.worse, 'its rows take more room'),
                        to_char(100 * (exp(f.cost) - 1), 'FMSG999990.0'))),
                (5, coalesce(f.better, f.worse) <> '', CASE WHEN f.better <> '' THEN 'helped' ELSE 'hurt' END, false,
                 concat_ws('; ', f.better, f.worse, f.equal, f.unclear)),
@@ -62,7 +62,7 @@ BEGIN ATOMIC
     )
     SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, r.verdict,
            concat_ws('; ', r.reason, CASE WHEN r.waits THEN ff_internal.next_collection()
-                                          WHEN r.verdict <> 'too early' AND strpos(r.reason, 'bytes per row') = 0
+                                          WHEN r.verdict <> 'too early'
                                           THEN to_char(r.size, '"bytes per row "FMSG999990" %"') END)
       FROM rule r
     UNION ALL

@@ -131,15 +131,14 @@ BEGIN ATOMIC
                WHEN h.held AND 2 * count(*) FILTER (WHERE h.held) OVER same < count(*) OVER same
                THEN 'old snapshot' END AS why
           FROM constant k CROSS JOIN watched l
+         CROSS JOIN (SELECT ff_internal.held_times(k.since) AS ranges FROM constant k OFFSET 0) t
           LEFT JOIN ff_internal.epoch n USING (epoch_id)
           LEFT JOIN ff_internal.epoch o ON o.epoch_id = (c).epoch_id
          CROSS JOIN LATERAL (SELECT least(k.slack, (l.ended_at - l.began_at) / 4)) s(slack)
          -- NULL: contains the change
          CROSS JOIN LATERAL (SELECT CASE WHEN l.ended_at - s.slack <= (c).before_at THEN 'before'
                                          WHEN l.began_at + s.slack >= (c).seen_at THEN 'after' END) d(side)
-         CROSS JOIN LATERAL (SELECT EXISTS (
-                    SELECT FROM ff_internal.horizon_history o
-                     WHERE o.last_seen_at > l.began_at AND o.since < l.ended_at)) h(held)
+         CROSS JOIN LATERAL (SELECT t.ranges && tstzrange(l.began_at, l.ended_at, '()')) h(held)
          WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until AND d.side <> ''
         WINDOW same AS (PARTITION BY d.side)
     ), settled AS (
