@@ -172,7 +172,7 @@ AS $$
                 x.rewrites, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => round(e.window_s)),
                 d.provisional,
                 concat_ws(E'\n', ff_internal.lines(concat_ws(' ', k.words,
-                    coalesce(rtrim(t.reason, '.') || '; ' || y.next || '.', t.reason),
+                    t.reason, y.next,
                     'Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                         || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
                     v.shards, l.lacks)), ff_internal.confidence_words(d)),
@@ -192,7 +192,8 @@ AS $$
      CROSS JOIN LATERAL (SELECT coalesce((ff_internal.step_at((v.fit).steps, d.current_step)).rows_per_page,
                                          ff_internal.rows_per_page(e.fillfactor, d.row_width))) r(fits)
      CROSS JOIN LATERAL (SELECT CASE WHEN d.action = 'wait' AND e.rel_id IS NOT NULL
-                                     THEN (SELECT ff_internal.next_collection()) END) y(next)
+                                     THEN (SELECT upper(left(n, 1)) || substr(n, 2) || '.'
+                                             FROM ff_internal.next_collection() n) END) y(next)
       -- OFFSET, here and below: the filter runs before the function
       LEFT JOIN LATERAL (SELECT b.* FROM (SELECT WHERE d.changes OR d.rewrite = 'pays' OFFSET 0) o,
                                          ff_internal.effect(v.evidence, v.fit, v.decision) b) b ON true
@@ -293,7 +294,7 @@ BEGIN
     RAISE NOTICE '%', concat_ws('; ',
         (SELECT 'mirror of ' || s.database || coalesce(' on ' || (s.observed->>'host'), '')
            FROM ff_internal.server s WHERE s.observed IS NOT NULL),
-        total->>'words',
+        coalesce(ff_internal.restored(), total->>'words'),
         'watched for ' || (SELECT ff_internal.span(s) FROM CAST(total->>'observed_s' AS float8) s
                             WHERE s < ff_internal.threshold('FULL_DAY')),
         'nothing is written to ' || ff_internal.counted(nullif(unused, 0), 'more table'));

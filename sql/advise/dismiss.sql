@@ -39,6 +39,7 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     stands boolean;
+    made   ff_internal.dismissal;
 BEGIN
     IF is_new THEN
         INSERT INTO ff_internal.dismissal
@@ -48,7 +49,10 @@ BEGIN
          WHERE r.rel_id = id AND to_regclass(o.parent) IN (
                SELECT a.relid FROM pg_partition_ancestors(r.relid) a
                 UNION ALL SELECT s.parent FROM ff_internal.shards() s WHERE s.shard = r.relid)
-         ORDER BY o.dismissed_at DESC LIMIT 1 ON CONFLICT DO NOTHING;
+         ORDER BY o.dismissed_at DESC LIMIT 1 ON CONFLICT DO NOTHING RETURNING * INTO made;
+        PERFORM ff_internal.note(id, 'dismissed', format('with %s, by %s: %s', made.parent, made.dismissed_by,
+                                                         made.reason))
+          WHERE FOUND;
     END IF;
     stands := EXISTS (SELECT FROM ff_internal.dismissal_of(id, wal_bytes));
     IF changes AND stands THEN
@@ -71,7 +75,7 @@ RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    parent text;
+    whole  text;
     name   text;
     ids    bigint[];
     known  bigint[];
@@ -79,15 +83,17 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('collector');
     PERFORM ff_internal.refuse('22004', 'relation must not be null') WHERE relation IS NULL;
-    parent := ff_internal.qualified_name(ff_internal.checked_table(relation));
+    whole := ff_internal.qualified_name(ff_internal.checked_table(relation));
     -- a parent stands for its partitions or shards
     ids := ARRAY(SELECT DISTINCT r.rel_id
                    FROM (SELECT relation::oid UNION ALL
                          SELECT t.relid FROM pg_partition_tree(relation) t WHERE t.isleaf UNION ALL
                          SELECT s.shard FROM ff_internal.shards() s WHERE s.parent = relation) p(id)
                    JOIN ff_internal.followed r ON r.relid = p.id);
-    name := concat(parent, ' (' || ff_internal.counted(nullif(greatest(cardinality(ids), 1), 1), 'table') || ')');
-    known := ARRAY(SELECT d.rel_id FROM ff_internal.dismissal d WHERE d.rel_id = ANY (ids));
+    -- those detached since, too
+    known := ARRAY(SELECT d.rel_id FROM ff_internal.dismissal d WHERE d.rel_id = ANY (ids) OR ff_dismiss.reason IS NULL AND d.parent = whole);
+    name := concat(whole, ' (' || ff_internal.counted(nullif(greatest(1, cardinality(
+                       CASE WHEN reason IS NULL THEN known ELSE ids END)), 1), 'table') || ')');
     IF ids = '{}' THEN
         PERFORM ff_internal.refuse('55000', format('table %s was not collected yet', name), NULL,
                                    'Run CALL ff_collect().');
@@ -110,7 +116,7 @@ BEGIN
               FROM ff_internal.fit f CROSS JOIN LATERAL ff_internal.step_at(f.steps, f.to_fillfactor) n
              WHERE f.rel_id = r.rel_id AND f.to_fillfactor <> f.from_fillfactor
                AND f.made_at >= r.opened_at + make_interval(secs => ff_internal.threshold('RATES'))),
-           CASE WHEN r.relid <> relation THEN parent END
+           CASE WHEN r.relid <> relation THEN whole END
       FROM ff_internal.followed r WHERE r.rel_id = ANY (ids);
     PERFORM ff_internal.note(u, 'dismissed', format('by %s%s: %s', current_user, left(ends, -6), reason))
        FROM unnest(ids) u;

@@ -77,11 +77,7 @@ BEGIN
         reason := 'its pages could not be sampled, each collection tries again: ' || e.problem;
     ELSIF d.lacks = 'sample' AND e.rel_id IS NULL THEN
         phrase := 'not collected yet';
-        reason := CASE WHEN EXISTS (SELECT FROM ff_internal.relation r
-                                     WHERE (r.nspname, r.relname) = (e.nspname, e.relname) AND r.closed_at IS NULL)
-                       THEN 'its history comes from another server or database: one collection is needed to take it '
-                            'up, run CALL ff_collect()'
-                       ELSE 'not collected yet: run CALL ff_collect() or ff_schedule()' END;
+        reason := coalesce(ff_internal.restored(), 'not collected yet: run CALL ff_collect() or ff_schedule()');
     ELSIF d.lacks = 'sample' THEN
         phrase := 'not sampled yet';
         reason := 'its pages were not sampled yet: the next collections go on where the last one ran out of budget';
@@ -146,6 +142,9 @@ BEGIN
                     THEN ', but the other partitions are updated, and this one will be as they are'
                     WHEN d.action = 'raise' THEN ''
                     WHEN d.action = 'keep' THEN ': too few to matter'
+                    WHEN d.because IS NULL AND e.window_s < ff_internal.threshold('RATES')
+                         AND (e.counted).updated < ff_internal.threshold('FEW') * (e.counted).inserted
+                    THEN ': too few to matter, if that stays so for an hour'
                     WHEN d.because IS NULL AND (e.counted).updated < few
                     THEN ': too few to judge from. ' || ff_internal.until(e, d, NULL, (e.counted).updated, few)
                     ELSE ': ' || ff_internal.until(e, d, e.window_s) END END;
@@ -376,7 +375,8 @@ BEGIN
         WHEN d.step <> now.fillfactor
         THEN format('that is not clearly more than %s, ', d.step)
              || CASE WHEN abs(d.step - now.fillfactor) < abs(best.fillfactor - now.fillfactor)
-                     THEN 'which is nearer to today''s' ELSE 'the choice so far' END
+                     THEN 'which is nearer to today''s'
+                     ELSE 'which the prediction before this one preferred' END
         ELSE 'that is not sure: it does not follow from all that explains what was seen' END;
 END
 $$;

@@ -36,7 +36,7 @@ BEGIN
     END IF;
     UPDATE ff_internal.relation r
        SET system_identifier = here.system_identifier, database_oid = here.database_oid, relid = c.relid,
-           created_xid = c.created_xid, relfilenode = c.relfilenode,
+           created_xid = c.created_xid,    -- not the file: a new one was rewritten
            -- indexes have new OIDs; an old OID may now be that of another index
            index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids)), indexed_columns = NULL
       FROM ff_internal.user_table c

@@ -65,6 +65,13 @@ COMMENT ON VIEW ff_internal.followed IS
 'The tables followed in this database. After a restore there are none until a collection has matched the tables: the '
 'OIDs of another database mean other tables here.';
 
+-- That the history waits for a collection to match its tables; NULL: it does not.
+CREATE FUNCTION ff_internal.restored() RETURNS text
+LANGUAGE sql STABLE
+RETURN CASE WHEN NOT EXISTS (SELECT FROM ff_internal.followed)
+                 AND EXISTS (SELECT FROM ff_internal.relation r WHERE r.closed_at IS NULL)
+            THEN 'the history comes from another server or database: run CALL ff_collect() to take it up' END;
+
 -- Fillfactor, percent, that the server reads from a table's stored options, whatever their spelling.
 CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS integer
 LANGUAGE c IMMUTABLE PARALLEL SAFE

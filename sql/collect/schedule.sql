@@ -49,6 +49,8 @@ DECLARE
           FROM unnest('{[0-5]?\\d,([01]?\\d|2[0-3]),(0?[1-9]|[12]\\d|3[01]|[$]),
                         (0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec),
                         ([0-7]|sun|mon|tue|wed|thu|fri|sat)}'::text[]) n);
+    cron_version CONSTANT integer[] := (
+        SELECT regexp_match(e.extversion, '^(\d+)[.](\d+)') FROM pg_extension e WHERE e.extname = 'pg_cron');
 BEGIN
     IF schedule IS NULL THEN
         PERFORM ff_internal.refuse('22004', 'schedule must not be null', NULL,
@@ -57,6 +59,9 @@ BEGIN
                               fields, ')$') THEN
         PERFORM ff_internal.refuse('22023', format('not a schedule: %s', schedule), NULL,
                                    'For example */5 * * * *, or, with pg_cron 1.5, 30 seconds.');
+    ELSIF schedule ~* 'second' AND cron_version < '{1,5}' THEN
+        PERFORM ff_internal.refuse('22023', 'this version of pg_cron takes no seconds', NULL,
+            'Update it to 1.5 (ALTER EXTENSION pg_cron UPDATE), or collect every minute: * * * * *');
     ELSIF (ff_internal.cron()).state = 'absent' THEN
         PERFORM ff_internal.refuse('55000', 'pg_cron is not in this database', NULL, format(
             'Add pg_cron to shared_preload_libraries, restart, and run CREATE EXTENSION pg_cron in the database that '

@@ -74,6 +74,7 @@ CREATE FUNCTION ff_internal.no_history(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 AS $$
     SELECT coalesce((SELECT c.not_examined FROM ff_internal.user_table c WHERE c.relid = $1),
+                    ff_internal.restored(),
                     CASE WHEN NOT EXISTS (SELECT 1 FROM ff_internal.collection)
                            OR $1 IS NOT NULL
                               AND $1 NOT IN (SELECT r.relid FROM ff_internal.followed r)
@@ -128,6 +129,10 @@ AS $$
                                       AND (v.altered).new_fillfactor < (v.altered).old_fillfactor
                                       AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i
                                            WHERE i.rel_id = v.rel_id AND i.ended_at > v.before_at AND i.rewritten)
+                                      -- nor restored
+                                      AND EXISTS (SELECT FROM ff_internal.epoch o JOIN ff_internal.server s
+                                                        USING (system_identifier, database_oid)
+                                                   WHERE o.epoch_id = v.epoch_id)
                                  THEN 'not rewritten since; its old pages are as full as before' END,
                             'changed at the same time; not told apart: ' || v.together,
                             CASE WHEN v.kind = 'indexes' THEN 'what indexes do for reading is not judged'
@@ -203,8 +208,8 @@ $$);
 
 -- Judges the last change of each kind of a table, if something was counted since; again hourly, before the first
 -- verdict after an eighth of the time since the change: at most 20, chosen at random so that all get a turn. The first
--- collection of an hour also judges the last change of each setting. Notes verdicts that are new; the outcome of advice
--- is stored with its prediction. Returns the number of changes tried.
+-- collection of an hour also judges the last change of each setting. Notes verdicts that are new or gone; the last outcome
+-- of advice is stored with its prediction. Returns the number of changes tried.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -230,7 +235,7 @@ BEGIN ATOMIC
                                       WHERE c.rel_id = d.rel_id AND c.change_id = d.change_id OFFSET 0) c
                 UNION ALL
                 (SELECT DISTINCT ON (c.setting) c,
-                        (SELECT split_part(e.details, ':', 1) FROM ff_internal.advice_event e
+                        (SELECT substring(e.details FROM '^(helped|no difference|hurt):') FROM ff_internal.advice_event e
                           WHERE e.rel_id IS NULL AND e.seen_at > c.seen_at AND strpos(e.details, c.change) > 0
                           ORDER BY e.seen_at DESC LIMIT 1)
                    FROM ff_internal.changes c
@@ -243,7 +248,7 @@ BEGIN ATOMIC
                  FROM ff_internal.judged(t.c) o) j(verdict, hot_pct)
     ), tried AS (
         UPDATE ff_internal.change c
-           SET judged_at = clock_timestamp(), verdict = coalesce(n.verdict, c.verdict)
+           SET judged_at = clock_timestamp(), verdict = n.verdict
           FROM came n WHERE n.change_id = c.change_id
     ), followed AS (
         UPDATE ff_internal.prediction p
@@ -254,7 +259,8 @@ BEGIN ATOMIC
          WHERE (p.rel_id, p.made_at) = (f.rel_id, f.made_at) AND n.verdict <> ''
     )
     SELECT count(*) FROM (
-        SELECT CASE WHEN n.verdict <> coalesce(n.had, '')
-                    THEN ff_internal.note(n.rel_id, 'verdict', format('%s: %s', n.verdict, n.change)) END
+        SELECT CASE WHEN n.verdict IS DISTINCT FROM n.had
+                    THEN ff_internal.note(n.rel_id, 'verdict',
+                                          format('%s: %s', coalesce(n.verdict, 'too early again'), n.change)) END
           FROM came n OFFSET 0) o;
 END;

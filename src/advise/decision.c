@@ -458,7 +458,7 @@ worth_rewriting(const DnFacts *f)
 
 /*
  * What a rewrite at the present fillfactor would do: it pays, by the model and by what is
- * worth a change; or pages are mostly empty (bloat), and it is possible, or useless, because the
+ * worth a change, unless full pages get room by themselves; or pages are mostly empty (bloat), and it is possible, or useless, because the
  * table fills them again, or because their versions wait for a snapshot to end.
  */
 static const char *
@@ -475,7 +475,8 @@ rewrite(const DnFacts *f, const DnDecision *d)
 		return "refills";
 	if (is(d->action, "keep") && d->wants_model && f->model_changes > 0 &&
 		f->advised_step == f->current_step && d->confidence >= d->needed_confidence &&
-		((f->filled_at > f->fillfactor && worth_rewriting(f)) || spare >= WORTH_DISK))
+		((f->filled_at > f->fillfactor && !is(d->cause, "settling") && worth_rewriting(f)) ||
+		 spare >= WORTH_DISK))
 		return "pays";
 	return bloated ? "possible" : NULL;
 }

@@ -320,6 +320,12 @@ test_rewrite(void)
 	ok(same(REWRITE(f.heap_needed = 11e6), "pays"), "the model takes it, and it saves more than 8 MB");
 	ok(same(REWRITE(f.heap_needed = 12e6), NULL), "less than 8 MB");
 	ok(same(REWRITE(f.heap_needed = 12e6, f.filled_at = 101), "pays"), "or brings the fillfactor to old pages");
+	ok(same(REWRITE(f.heap_needed = 12e6, f.filled_at = 101, f.settling = 1), NULL), "unless they get room by themselves");
+#define SHARE(share) f.heap_needed = 12e6, f.filled_at = 101, f.wal_now = f.us_now = 100, f.min_worth = 0.01, \
+	f.most_wal = f.most_us = 100 * f.updated * (1 - 1 / f.model_gain) / (share)
+	ok(same(REWRITE(SHARE(0.0101)), "pays"), "and it saves more than 1 % of the most");
+	ok(same(REWRITE(SHARE(0.0099)), NULL), "less is not worth it");
+#undef SHARE
 	ok(same(REWRITE(f.model_changes = 0), NULL), "the model does not");
 	ok(same(REWRITE(f.model_confidence = 0.1), NULL), "too little confidence");
 	ok(same(REWRITE(f.advised_step = 70), NULL), "another fillfactor is advised");

@@ -141,6 +141,8 @@ CREATE FUNCTION later() RETURNS bigint LANGUAGE sql AS $$
     SELECT count(*) FROM ff_internal.dismissal d JOIN ff_internal.relation r USING (rel_id)
      WHERE r.relname = 'growth' AND d.reason = 'as a whole' $$;
 SELECT is(later(), 1::bigint, 'one that is new');
+SELECT matches(details, '^with public.parted, by .*: as a whole$', 'ff_changes() has it')
+    FROM ff_changes() WHERE relation = 'public.growth' AND what = 'dismissed' ORDER BY at DESC LIMIT 1;
 DELETE FROM ff_internal.dismissal d USING ff_internal.relation r WHERE r.rel_id = d.rel_id AND r.relname = 'growth';
 SELECT is(later(), 0::bigint, 'not one that was fitted before: somebody took it back');
 DELETE FROM ff_internal.fit;
@@ -165,8 +167,12 @@ DELETE FROM ff_internal.dismissal WHERE rel_id = :growth;
 SELECT is(ff_internal.keep_dismissal(:growth, true, false, NULL, NULL), false, 'but none of another branch');
 ROLLBACK TO below;
 SELECT is(ff_dismiss('batch', NULL), 'advice for public.batch counts again', 'one of them is taken back');
-SELECT is(ff_dismiss('parted', NULL), 'advice for public.parted (2 tables) counts again', 'and all');
-SELECT throws_ok($$ SELECT ff_dismiss('parted', NULL) $$, '42704', 'the advice for public.parted (2 tables) is not dismissed',
+SELECT is(ff_dismiss('parted', NULL), 'advice for public.parted counts again', 'and the other');
+SELECT ff_dismiss('parted', 'as a whole');
+ALTER TABLE parted DETACH PARTITION growth;
+SELECT is(ff_dismiss('parted', NULL), 'advice for public.parted (2 tables) counts again', 'and all, one detached since, too');
+ALTER TABLE parted ATTACH PARTITION growth FOR VALUES FROM (1) TO (2);
+SELECT throws_ok($$ SELECT ff_dismiss('parted', NULL) $$, '42704', 'the advice for public.parted is not dismissed',
     'none is left');
 ROLLBACK TO parted;
 

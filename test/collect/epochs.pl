@@ -352,7 +352,7 @@ is(refused($standby, 'CALL ff_collect()'), '3 25006 cannot execute ff_collect() 
 	'a standby: one clear error');
 # The time of the next collection depends on the time of the call, so it is removed from the reason.
 my $all = q(SELECT relation, action, cause, recommended_fillfactor,
-	regexp_replace(reason, '; next collection at [-0-9: ]+', '') FROM ff_advise() ORDER BY relation);
+	regexp_replace(reason, '\nNext collection at [-0-9: ]+', '') FROM ff_advise() ORDER BY relation);
 is($standby->safe_psql('postgres', $all), value($all), 'a standby: advice works from replicated history');
 like($standby->safe_psql('postgres', q(SELECT size_bytes IS NULL, reason FROM ff_advise('unlogged'))), qr/^t\|./,
 	'a standby: advice works for an unlogged table, which has no pages there');

@@ -8,7 +8,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension new_folder);
-use Test::More tests => 68;
+use Test::More tests => 80;
 
 # what tells servers apart is at stake
 $ENV{FFA_INITDB} = 'anew';
@@ -148,6 +148,8 @@ value(q(ALTER DATABASE shop SET fillfactor_advisor.lookback = '9d'));
 work('UPDATE t SET v = 8 WHERE id <= 8');
 collect();
 value('CREATE TABLE later (LIKE t)');
+value('CREATE TABLE still AS SELECT * FROM t');
+collect();
 my $before = value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval');
 my $known = known($id);
 
@@ -158,13 +160,20 @@ sub moved
 	is(value(q(SELECT ff_internal.setting('lookback'))), $window, "$how: $window s to look back");
 	my $epoch = value('SELECT max(epoch_id) FROM ff_internal.epoch');
 	is(value(q(SELECT reason FROM ff_advise('t'))),
-		'Its history comes from another server or database: one collection is needed to take it up, run CALL ' .
-		'ff_collect().',
+		'The history comes from another server or database: run CALL ff_collect() to take it up.',
 		"$how: OIDs are not trusted before a collection");
+	is(value('SELECT note FROM ff_verify()'),
+		'the history comes from another server or database: run CALL ff_collect() to take it up',
+		"$how: nor are changes denied");
+	$node->psql($database, 'SELECT FROM ff_advice', stderr => \my $notice);
+	like($notice, qr/NOTICE:  the history comes from another/, "$how: nor is there no advice");
+	my $sampled = value(q(SELECT sampled_at FROM ff_internal.relation WHERE relname = 'still'));
 	work('UPDATE t SET v = 9 WHERE id <= 50');
 	collect();
 	is(history('t'), $id, "$how: a table is found by its name");
 	is(known($id), $known, "$how: no difference across it");
+	is(value("SELECT sampled_at > '$sampled' FROM ff_internal.relation WHERE relname = 'still'"),
+		$how =~ /dump|restore/ ? 't' : 'f', "$how: a table is sampled anew if it has a new file");
 	cmp_ok(value('SELECT max(epoch_id) FROM ff_internal.epoch'), '>', $epoch, "$how: a new epoch");
 	work('UPDATE t SET v = 9 WHERE id <= 3');
 	collect();
@@ -286,6 +295,7 @@ sub some_history
 		CREATE EXTENSION fillfactor_advisor;
 		CREATE TABLE t (id int PRIMARY KEY, v int);
 		INSERT INTO t SELECT g, 0 FROM generate_series(1, 100) g;
+		CREATE TABLE still AS SELECT * FROM t;
 		CALL ff_collect()));
 	work('UPDATE t SET v = 1 WHERE id <= 10');
 	collect();

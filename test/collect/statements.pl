@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 118;
+use Test::More tests => 119;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -542,6 +542,14 @@ is(value("SELECT count(*) FILTER (WHERE r IS NULL) || ' of ' || count(*)
 value('CREATE FUNCTION deep(i int) RETURNS void LANGUAGE sql AS $$ UPDATE full_pages SET n = n + 1 WHERE id = i $$');
 each_row('SELECT deep(%d)', map { $_ + 2 } @one_a_page);
 is(records('full_pages'), '', 'the records of updates in functions are unknown');
+
+SKIP:
+{
+	skip('standard_conforming_strings cannot be off', 1) if $node->pg_version->major >= 19;
+	local $ENV{PGOPTIONS} = '-c standard_conforming_strings=off';
+	my ($status, $out, $err) = $node->psql($database, 'CALL ff_collect()');
+	is("$status $err", '0 ', 'standard_conforming_strings = off: the collection works without a message');
+}
 
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/,
 	'the log has no crash and no leak');

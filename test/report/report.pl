@@ -184,6 +184,11 @@ has($few, qr/<h4>HOT share over time<\/h4>/, 'few tables: the HOT share over tim
 has($few, qr/<h4>How full the pages are<\/h4>/, 'few tables: the page fill is shown');
 has($few, qr/<section id="settings">.*\d+ settings can stay as they are/s, 'few tables: the settings are shown');
 
+like($node->safe_psql('few', q(SELECT ff_internal.report_answer(ARRAY(
+		SELECT jsonb_populate_record(NULL::ff_internal.report_row, jsonb_build_object('kind', 'fine', 'observed', o))
+		FROM unnest('{3 hours,2 s}'::interval[]) o)))),
+	qr/<h1>[^<]* Based on 3 hours: provisional\.</, 'without changes: the longest time watched, as a table may be new');
+
 # --- a thousand tables: every advised one has its curve, some are in detail
 database('many', 1000);
 my $many = $node->safe_psql('many', 'SELECT ff_report()');

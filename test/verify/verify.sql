@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(115);
+SELECT plan(122);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -191,6 +191,11 @@ SELECT story('grown', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,8
     '{900,905,895,900,905,895}', row_bytes => '{100,200}') > 0 AS ok \gset
 SELECT is((SELECT (verdict, undo)::text FROM told('grown')), '(hurt,"ALTER TABLE public.grown RESET (fillfactor);")',
     'a larger table that is not better: hurt');
+SELECT story('wide', '{1000,1000,1000,1000,1000,1000}', '{500,505,495,500,505,495}', '{1000,1000,1000,1000,1000,1000}',
+    '{900,905,895,900,905,895}', row_bytes => '{100,500}') > 0 AS ok \gset
+SELECT matches((SELECT verdict || ': ' || note FROM told('wide')),
+    '^hurt: HOT share 49.9 -> 89.9 %; but its rows take more room; weighed together, cost [+]',
+    'five times as large for more HOT: the size is weighed, too');
 SELECT story('noise', '{1000,1000,1000,1000,1000,1000}', '{100,900,100,900,100,900}', '{1000,1000,1000,1000,1000,1000}',
     '{200,900,900,100,900,200}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('noise')), 'too early', 'too much variance: too early');
@@ -256,6 +261,20 @@ SELECT is((SELECT (o.verdict, h.after)::text
     '(helped,90)', 'rewritten: the change is judged by later intervals');
 SELECT ok((SELECT note !~ 'not rewritten' FROM told('rewritten') WHERE change ~ 'fillfactor'),
     'rewritten: the note does not say that old pages are full');
+
+-- An old snapshot was held for the last two intervals after the change: they do not count, unless all are like that.
+SELECT story('held', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}',
+    '{1000,1000,1000,1000,1000,1000,1000,1000}', '{900,900,900,900,900,900,100,100}') > 0 AS ok \gset
+SAVEPOINT held;
+INSERT INTO ff_internal.horizon_history (kind, holder, since, last_seen_at, xids)
+VALUES ('transaction', '1', now() - interval '5 hours' + interval '31 minutes',
+    now() - interval '5 hours' + interval '39 minutes', 9);
+SELECT is((SELECT (o.verdict, i.note)::text FROM told('held') o, told('held', 'intervals') i),
+    '(helped,"left out: 2 before (settling), 2 after (old snapshot), 2 after (settling)")',
+    'intervals with an old snapshot are left out');
+UPDATE ff_internal.horizon_history SET since = since - interval '30 minutes';
+SELECT unalike((SELECT note FROM told('held', 'intervals')), '%snapshot%', 'unless most of a side are like that');
+ROLLBACK TO held;
 
 -- A rewrite is a separate change, unless it came with another one.
 SELECT is((SELECT (verdict, note)::text FROM told('rewritten2') WHERE change = 'rewritten'),
@@ -412,6 +431,12 @@ SELECT is((SELECT (relation, change, verdict, result)::text FROM ff_verified WHE
 	'ff_verified: a line for each measure, and the undo');
 SELECT cmp_ok((SELECT max(length(l)) FROM ff_verified, string_to_table(result, E'\n') l WHERE l !~ '^undo: '), '<=', 46,
 	'ff_verified: lines are short');
+UPDATE ff_internal.change SET new_options = '{autovacuum_vacuum_scale_factor=0.05,autovacuum_analyze_scale_factor=0.02}'
+ WHERE kind = 'options';
+SELECT cmp_ok((SELECT max(length(l)) FROM ff_verified, string_to_table(change, E'\n') l), '<', 48,
+	'ff_verified: so are those of what changed');
+SELECT is((SELECT count(*) FROM ff_verified WHERE change ~ 'analyze_scale_factor=0.02'), (SELECT count(*)
+	FROM ff_internal.change WHERE kind = 'options'), 'and nothing of it is left out');
 SELECT matches((SELECT result FROM ff_verified WHERE relation = 'few'::regclass), E'\nso far: HOT share [0-9.]+ -> [0-9.]+ %',
 	'ff_verified: too early: what was measured so far');
 SELECT is((SELECT count(*) FROM ff_verified), (SELECT count(*) FROM ff_verify() WHERE measure = 'overall'),
@@ -507,6 +532,14 @@ UPDATE ff_internal.change SET judged_at = now() - interval '5 hours', verdict = 
 SELECT ff_internal.collect_verdicts(:next);
 SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: fillfactor 100 -> 50,helped: setting backend_flush_after 0 -> 2048kB}',
     'another verdict is');
+-- the last word of ff_changes() is that of ff_verify()
+DELETE FROM ff_internal.advice_event;
+UPDATE ff_internal.change SET judged_at = now() - interval '5 hours', verdict = 'helped'
+ WHERE rel_id = (SELECT r.rel_id FROM ff_internal.relation r WHERE r.relname = 'early');
+SELECT ff_internal.collect_verdicts(:next);
+SELECT matches(verdicts()::text, '^{"too early again: [^,]*}$', 'a verdict that became too early again is, too');
+SELECT is((SELECT c.verdict FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'early'),
+    NULL, 'and is not stored with the change any longer');
 -- by hand, options, indexes, and one that cannot be judged yet
 DELETE FROM ff_internal.advice_event;
 UPDATE ff_internal.change c SET judged_at = NULL, verdict = NULL FROM ff_internal.relation r
