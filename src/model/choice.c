@@ -458,8 +458,9 @@ choose_nearest(const Evidence *e, const FitSplit *seen, const Forecast *f, Choic
 }
 
 /*
- * Keeps the last choice until another option, or no change, is clearly better, or until it
- * saves less than half of min_gain.  Returns whether it stays.
+ * Keeps the last choice until another option, or no change, is clearly better, until a step
+ * between today's and it is as good, or until it saves less than half of min_gain.  Returns
+ * whether it stays.
  */
 static int
 choose_standing(const Evidence *e, const FitSplit *seen, const Forecast *f, Choice *d)
@@ -474,6 +475,7 @@ choose_standing(const Evidence *e, const FitSplit *seen, const Forecast *f, Choi
 		return 0;
 	way = ff_choice_way(e, d, i);
 	if (d->cost[way][i].ratio > 1 - e->min_gain / 2 ||
+		(d->best - f->current) * (d->best - i) < 0 ||
 		clearly_better(f, d, way, i, d->best == f->current ? 0 : CLEAR_GAINS * e->min_gain))
 		return 0;
 	d->best = i;
