@@ -169,7 +169,7 @@ AS $$
                           THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric) END
                      WHEN (e.counted).updated > 0 THEN 100 END::real,
                 g.gain_pct, CASE WHEN h.told THEN g.wal_bytes END, g.disk_bytes, CASE WHEN h.told THEN g.cpu_s END,
-                x.rewrites, m.disk_bytes, m.wal_bytes, m.seconds, make_interval(secs => round(e.window_s)),
+                x.rewrites, m.disk_bytes, m.wal_bytes, round(m.seconds::numeric, 1)::float8, make_interval(secs => round(e.window_s)),
                 d.provisional,
                 concat_ws(E'\n', ff_internal.lines(concat_ws(' ', k.words,
                     t.reason, y.next,
@@ -251,6 +251,17 @@ CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)));
 
+-- What a change saves, as ff_advice shows it; wal: bytes a day, however short the window.
+CREATE FUNCTION ff_internal.saves(a ff_internal.advice, e ff_internal.table_evidence, wal float8) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT CASE WHEN coalesce(wal, 0) <= 0 AND a.disk_bytes_change < 0
+                    THEN pg_size_pretty(-a.disk_bytes_change) || ' disk'
+                    WHEN wal <> 0
+                    THEN pg_size_pretty(w.bytes) || CASE w.per WHEN ' a day' THEN '/d' ELSE '/1000' END
+                    ELSE coalesce(round(nullif(a.cpu_seconds_per_day_saved, 0)) || ' s CPU/d',
+                                  round(a.gain_pct) || ' % of cost') END
+          FROM ff_internal.wal_rate(wal, ff_internal.updates_per_s(e), e.window_s) w);
+
 -- The rows of ff_advice. The totals are a notice: a row of them would move when others sort or filter the view.
 CREATE FUNCTION ff_internal.overview()
 RETURNS TABLE (relation regclass, now integer, new integer, action text, saves text, sure real, why text)
@@ -260,15 +271,16 @@ DECLARE
     a       record;
     changes jsonb[] := '{}';
     total   jsonb;
+    seen    bigint := 0;
     unused  bigint := 0;     -- tables that nothing is written to
 BEGIN
     PERFORM ff_internal.check_role('reader');
     FOR a IN
-        SELECT (v.advice).*, v.phrase, v.wal_saved, v.wal_now, w.bytes, w.per
+        SELECT (v.advice).*, v.phrase, v.wal_saved, v.wal_now,
+               ff_internal.saves(v.advice, v.evidence, v.wal_saved) AS saving
           FROM ff_internal.advice() v
-         CROSS JOIN LATERAL ff_internal.wal_rate(v.wal_saved, ff_internal.updates_per_s(v.evidence),
-                                                 (v.evidence).window_s) w
     LOOP
+        seen := seen + 1;
         IF a.phrase = 'not written to' AND a.gain_pct IS NULL THEN
             unused := unused + 1;
             CONTINUE;
@@ -277,12 +289,7 @@ BEGIN
         now := a.fillfactor;
         new := nullif(a.recommended_fillfactor, a.fillfactor);
         action := a.action;
-        saves := CASE WHEN coalesce(a.wal_saved, 0) <= 0 AND a.disk_bytes_change < 0
-                      THEN pg_size_pretty(-a.disk_bytes_change) || ' disk'
-                      WHEN a.wal_saved <> 0
-                      THEN pg_size_pretty(a.bytes) || CASE a.per WHEN ' a day' THEN '/d' ELSE '/1000' END
-                      ELSE coalesce(round(nullif(a.cpu_seconds_per_day_saved, 0)) || ' s CPU/d',
-                                    round(a.gain_pct) || ' % of cost') END;
+        saves := a.saving;
         sure := CASE WHEN a.cause <> 'not_examined' THEN a.confidence END;
         why := a.phrase;
         RETURN NEXT;
@@ -294,7 +301,7 @@ BEGIN
     RAISE NOTICE '%', concat_ws('; ',
         (SELECT 'mirror of ' || s.database || coalesce(' on ' || (s.observed->>'host'), '')
            FROM ff_internal.server s WHERE s.observed IS NOT NULL),
-        coalesce(ff_internal.restored(), total->>'words'),
+        coalesce(ff_internal.restored(), CASE seen WHEN 0 THEN 'this database has no tables' END, total->>'words'),
         'watched for ' || (SELECT ff_internal.span(s) FROM CAST(total->>'observed_s' AS float8) s
                             WHERE s < ff_internal.threshold('FULL_DAY')),
         'nothing is written to ' || ff_internal.counted(nullif(unused, 0), 'more table'));

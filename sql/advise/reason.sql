@@ -123,7 +123,10 @@ DECLARE
 BEGIN
     CASE d.seen_cause
         WHEN 'few_updates' THEN
-            phrase := CASE WHEN d.idle AND kept IS NULL THEN 'not written to'
+            phrase := CASE WHEN d.idle AND d.rewrite = 'possible'
+                                AND least(e.heap_bytes, 8192 * e.blocks) - ff_internal.heap_needed(e)
+                                    >= ff_internal.threshold('WORTH_DISK') THEN 'mostly empty'
+                           WHEN d.idle AND kept IS NULL THEN 'not written to'
                            WHEN d.idle OR d.action = 'raise' THEN 'its reserve is not used'
                            WHEN d.action = 'wait' THEN ff_internal.counted((e.counted).updated, 'update') || ' so far'
                            ELSE 'hardly updated' END;
@@ -372,12 +375,14 @@ BEGIN
         WHEN any_rewrite <> '' THEN any_rewrite
         WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
         WHEN less_hot <> '' THEN less_hot
+        WHEN best.wal_bytes_per_update > (f.choice).wal_bytes_now AND d.because = 'more_wal'
+        THEN 'it would write more WAL, too'
         WHEN d.step <> now.fillfactor
         THEN format('that is not clearly more than %s, ', d.step)
              || CASE WHEN abs(d.step - now.fillfactor) < abs(best.fillfactor - now.fillfactor)
                      THEN 'which is nearer to today''s'
                      ELSE 'which the prediction before this one preferred' END
-        ELSE 'that is not sure: it does not follow from all that explains what was seen' END;
+        ELSE 'that is not sure: by some of what may explain the updates seen, it would save nothing' END;
 END
 $$;
 
@@ -442,7 +447,8 @@ RETURN CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
            to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
            CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
            to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
-           CASE WHEN d.wants_model THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;
+           CASE WHEN d.wants_model AND d.action <> 'keep'
+                THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;
 
 -- The reason as a phrase of at most 34 characters, and in sentences.
 CREATE FUNCTION ff_internal.words(

@@ -120,11 +120,12 @@ CREATE FUNCTION ff_internal.three_digits(value float8) RETURNS numeric
 LANGUAGE sql IMMUTABLE
 RETURN round(value::numeric, greatest(0, 2 - floor(log(nullif(abs(value), 0)))::integer));
 
--- A rate, per second, in words: per day if it is small.
+-- A rate, per second, in words: of the shortest time in which there is one.
 CREATE FUNCTION ff_internal.rate_words(per_s float8) RETURNS text
 LANGUAGE sql IMMUTABLE
-RETURN CASE WHEN per_s >= 1 THEN ff_internal.three_digits(per_s) || ' per second'
-            ELSE trim_scale(ff_internal.three_digits(86400 * per_s)) || ' per day' END;
+RETURN (SELECT trim_scale(ff_internal.three_digits(u.s * per_s)) || ' per ' || u.name
+          FROM (VALUES (1, 'second'), (60, 'minute'), (3600, 'hour'), (86400, 'day')) u(s, name)
+         WHERE u.s * per_s >= 1 OR u.name = 'day' ORDER BY u.s LIMIT 1);
 
 -- Says why an index is listed.
 CREATE FUNCTION ff_internal.blocker_reason(b ff_internal.blocker, e ff_internal.table_evidence) RETURNS text
@@ -282,7 +283,7 @@ LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
     SELECT ff_internal.check_role('reader');
     SELECT b.relation, b.index, array_to_string(b.columns, ', '),
-           regexp_replace(ff_internal.rate_words(b.blocked_per_s), ' per (s|day).*', '/\1'), b.scans,
+           regexp_replace(ff_internal.rate_words(b.blocked_per_s), ' per (s|min|h|day).*', '/\1'), b.scans,
            concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
                                                         b.suggestion), 30), b.ddl)
       FROM @extschema@.ff_blockers() b;

@@ -14,7 +14,8 @@ $$;
 -- A table's name as HTML that may wrap only after dots and underscores.
 CREATE FUNCTION ff_internal.html_name(nspname name, relname name) RETURNS text
 LANGUAGE sql STABLE
-RETURN replace(replace(ff_internal.html(nspname || '.' || relname), '.', '.<wbr>'), '_', '_<wbr>');
+RETURN replace(replace(ff_internal.html(ff_internal.quoted_name(nspname::text) || '.'
+                                        || ff_internal.quoted_name(relname::text)), '.', '.<wbr>'), '_', '_<wbr>');
 
 -- A number with its unit; NULL for NULL.
 CREATE FUNCTION ff_internal.number(value float8, digits integer, unit text DEFAULT '') RETURNS text
@@ -214,7 +215,7 @@ h1 { font-size: 1.5rem; line-height: 1.3; margin: 0 0 .4rem; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
 h3, h4 { font-size: 1rem; margin: 0; }
 p, pre { margin: .4rem 0; }
-p { max-width: 62rem; }
+p { max-width: 62rem; } article > p { white-space: pre-line; }
 a { color: var(--hot); }
 .sub, figcaption, caption { color: var(--muted); font-size: .86rem; }
 .banner { background: var(--soft); border-left: 4px solid var(--warn); padding: .5rem .9rem; }

@@ -23,9 +23,9 @@ CREATE VIEW @extschema@.ff_metrics (
     advice_age_s             -- seconds since a collection last fitted it; NULL: never
 ) WITH (security_barrier) AS
 SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
-       (SELECT round(p.hot_pct::numeric, 1)::float8 / 100
+       (SELECT (round(p.hot_pct::numeric, 1) / 100)::float8
           FROM unnest(a.steps) p WHERE p.fillfactor = a.to_fillfactor),
-       a.confidence::float8, round((h.updated / nullif(h.seconds, 0))::numeric, 2)::float8,
+       round(a.confidence::numeric, 2)::float8, round((h.updated / nullif(h.seconds, 0))::numeric, 2)::float8,
        round((h.hot / nullif(h.updated, 0))::numeric, 4)::float8,
        round((h.newpage / nullif(h.updated, 0))::numeric, 4)::float8, h.heap_bytes, h.index_bytes,
        round(s.live_pct::numeric / 100, 4)::float8, round(s.dead_pct::numeric / 100, 4)::float8,

@@ -2,8 +2,9 @@
 -- style. Text from the database enters it only through html(), in the encoding of the client, which the head names.
 
 CREATE VIEW ff_internal.report_row AS
-SELECT a.*, v.wal_saved, v.wal_now, v.evidence, v.fit, v.decision, k.kind, k.explains, n.name, c.small,
-       c.large, k.does, k.advised, v.phrase = 'not written to' AS static,
+SELECT a.*, v.wal_saved, v.wal_now, ff_internal.saves(v.advice, v.evidence, v.wal_saved) AS saves, v.evidence,
+       v.fit, v.decision, k.kind, k.explains, n.name, c.small, c.large, k.does, k.advised,
+       v.phrase = 'not written to' AS static,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, v.wal_saved DESC NULLS LAST,
                                    a.cpu_seconds_per_day_saved DESC NULLS LAST, a.disk_bytes_change,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
@@ -89,8 +90,7 @@ RETURN (
                    t.cause, o.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
                    c.predicted_hot_pct AS "HOT then|1 %", t.size_bytes AS "size|B",
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
-                   -nullif(c.wal_bytes_per_day_saved, 0) AS "WAL a day|+B",
-                   -c.gain_pct AS "cost|+1 %",
+                   c.saves, -c.gain_pct AS "cost|+1 %",
                    c.confidence AS "confidence|2",
                    CASE WHEN c.needs_rewrite THEN coalesce(ff_internal.rewrite_time(c.rewrite_seconds), 'yes') END
                        AS rewrite,

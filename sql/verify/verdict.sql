@@ -31,7 +31,11 @@ BEGIN ATOMIC
          CROSS JOIN LATERAL (SELECT CASE WHEN f.size <= -k.size_matters THEN 'helped'
                                          WHEN f.size >= k.size_hurts THEN 'hurt' END) s(verdict)
          CROSS JOIN LATERAL (VALUES
-               (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> '', s.verdict, false,
+               (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> ''
+                   -- nor when it was changed, which no side counts
+                   AND (SELECT sum(i.updated) FROM ff_internal.counter_interval i
+                         WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.began_at < c.seen_at)
+                       >= k.updates IS NOT TRUE, s.verdict, false,
                 format('hardly any %s; only the size is judged', f.what)),
                (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,
                 concat(format('%s with %s %s before it; %s with %s are needed; later collections add none',

@@ -336,8 +336,11 @@ unworthy(const DnFacts *f, const DnDecision *d)
 		return NULL;
 	if (wal < -least_wal)
 		return "more_wal";
-	return (f->us_now - f->step_us[then]) * f->updated >= need * fmax(f->most_us, f->us_now * f->updated) ||
-		disk_freed(f, then) >= enough * WORTH_DISK ? NULL : "not_worth";
+	/* what small tables save in time is within the error, but without WAL it is all that they can save */
+	if ((f->disk_now >= WORTH_DISK || f->wal_now == 0) &&
+		(f->us_now - f->step_us[then]) * f->updated >= need * fmax(f->most_us, f->us_now * f->updated))
+		return NULL;
+	return disk_freed(f, then) >= enough * WORTH_DISK ? NULL : "not_worth";
 }
 
 /* Why a change that pays has to wait, or is not made; NULL: neither. */

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(184);
+SELECT plan(186);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -124,6 +124,7 @@ CREATE FUNCTION reindexed(columns smallint[]) RETURNS text LANGUAGE sql AS $$
      WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'reindexed');
     SELECT format('%s updates, %s', (e.since).updated, a.action)
         FROM ff_internal.evidence('reindexed') e, ff_advise('reindexed') a $$;
+SET LOCAL fillfactor_advisor.min_worth = 0;
 SELECT is(reindexed('{1}'), '60000 updates, raise',
 	'indexes changed, no statement sets a column: all updates still count');
 SELECT is(reindexed('{}'), '60000 updates, raise',
@@ -135,6 +136,7 @@ UPDATE ff_internal.statement_history SET rows = 800
 	WHERE statement_id = (SELECT statement_id FROM ff_internal.statement WHERE text = 'UPDATE reindexed SET k = 1');
 SELECT is(reindexed('{1}'), '50000 updates, wait',
 	'indexes changed, a fifth of the updates unexplained: only later updates count');
+RESET fillfactor_advisor.min_worth;
 
 -- a snapshot that is held, and one that ended
 SELECT matches(ARRAY[phrase, (advice).reason]::text, '^."an old snapshot is held.*[.]\sEnd it first, because', 'an old snapshot: end it') FROM ff_internal.advice('snapshot');
@@ -192,11 +194,14 @@ SELECT unnest(ARRAY[is(w.phrase, v.phrase, 'a reserve that nothing uses: the phr
 	matches(w.reason, v.reason, 'a reserve that nothing uses: the reason, ' || v.phrase)])
   FROM ff_internal.advice('closed') a
  CROSS JOIN (VALUES (40, 'its reserve is not used', '^Nothing was written to it for 3 hours, and 12 MB of its 20 MB are room for updates: '
-	'if that stays so, set to 100 and rewritten, it gives them back[.]'),
-	(80, 'not written to', 'needs nothing[.]')) v(fillfactor, phrase, reason)
+	'if that stays so, set to 100 and rewritten, it gives them back[.]', NULL),
+	(80, 'not written to', 'needs nothing[.]', NULL),
+	(100, 'mostly empty', 'Its rows need [0-9]+ kB, and it has 20 MB: VACUUM FULL or pg_repack makes it 12 MB smaller',
+	'possible')) v(fillfactor, phrase, reason, rewrite)
  CROSS JOIN LATERAL ff_internal.words(jsonb_populate_record(a.evidence, jsonb_build_object('fillfactor', v.fillfactor,
 	'heap_bytes', 20971520, 'blocks', 2560, 'live_rows', 2560 * ff_internal.rows_per_page(40, 100),
-	'inserted_width', 100, 'updated_width', 100)), a.fit, a.decision) w;
+	'inserted_width', 100, 'updated_width', 100)), a.fit,
+	jsonb_populate_record(a.decision, jsonb_build_object('rewrite', v.rewrite))) w;
 UPDATE ff_internal.relation SET opened_at = now(), seen_at = now() WHERE relname = 'closed';
 -- a third of the rows of each page at once
 SELECT story('thirds', 0, 1000, 450, 550, '{"update_group_rows": 20, "updated_pct": 100}');
@@ -289,6 +294,8 @@ CREATE FUNCTION phrase(name text, changed jsonb, fitted jsonb DEFAULT '{}') RETU
      CROSS JOIN LATERAL jsonb_populate_record(v.fit, jsonb_build_object('choice', to_jsonb((v.fit).choice) || fitted)) f
      CROSS JOIN LATERAL ff_internal.decide(e, f, NULL, NULL, NULL, false, ff_internal.most_costs()) d $$;
 SELECT phrase(name, '{}') FROM unnest('{settled,indexed,growth,readers,sheds,insert70}'::text[]) name;
+SELECT phrase('closed', '{"window_s": 90000, "heap_bytes": 20971520, "blocks": 2560, "live_rows": 100,
+	"inserted_width": 100}');
 SELECT phrase('full15', v.changed, v.fitted)
   FROM (VALUES ('{}'::jsonb, '{}'::jsonb), ('{"sampled_at": null, "problem": "58030 an error"}', '{}'),
       ('{"sampled_at": null}', '{}'), ('{"intervals": null, "window_s": 0}', '{}'),

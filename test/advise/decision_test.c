@@ -279,6 +279,10 @@ test_worth(void)
 	gives(WITH(full_pages, COSTS(0.0101)), "page_full", "lower", NULL, 70, "saves more than 1 % of the most");
 	gives(WITH(full_pages, COSTS(0.0099)), "page_full", "keep", "not_worth", 100, "saves less");
 	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000), "page_full", "lower", NULL, 70, "but enough time");
+	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000, f.disk_now = 8e6), "page_full", "keep", "not_worth", 100,
+		  "the time of a small table does not count");
+	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000, f.disk_now = 8e6, f.wal_now = f.step_wal[2] = 0), "page_full",
+		  "lower", NULL, 70, "unless it writes no WAL");
 	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6), "page_full", "lower", NULL, 70, "but 8 MB of disk");
 	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6, f.heap_now = 18e6, f.heap_needed = 17e6), "page_full", "lower",
 		  NULL, 70, "disk that no rewrite is needed for");

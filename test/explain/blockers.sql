@@ -420,7 +420,7 @@ SELECT matches((SELECT min(reason) FROM told WHERE rel = 'inner_t'),
 	'updates inside a function: the setting that shows them is named');
 SELECT is((SELECT string_agg(ff_internal.rate_words(r), ', ')
 	FROM unnest('{0,0.000003472,0.02,20,2345.6}'::float8[]) r), 
-	'0 per day, 0.3 per day, 1728 per day, 20.0 per second, 2346 per second', 'small rates are per day, with digits');
+	'0 per day, 0.3 per day, 1.2 per minute, 20 per second, 2346 per second', 'rates are of the shortest time with one');
 SELECT is((SELECT array_agg(ff_internal.three_digits(r)) FROM unnest('{0.00012345,-0.5,12.345,12345.6}'::float8[]) r),
 	'{0.000123,-0.500,12.3,12346}', 'three digits, however small');
 -- a tenant made later: statements that were read before count for it, too

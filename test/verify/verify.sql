@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(122);
+SELECT plan(123);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -71,7 +71,8 @@ SELECT is(compared('{NULL}', '{1000}', false), '1.0000', 'compare: only NULL on 
 CREATE FUNCTION story(name text, updated1 int[], hot1 int[], updated2 int[], hot2 int[],
     kind text DEFAULT 'fillfactor', old_options text[] DEFAULT NULL, new_options text[] DEFAULT '{fillfactor=50}',
     rewritten2 int[] DEFAULT '{}', epochs1 int[] DEFAULT '{}', epochs2 int[] DEFAULT '{}',
-    row_bytes float8[] DEFAULT NULL, dropped text[] DEFAULT NULL, created text[] DEFAULT NULL) RETURNS bigint
+    row_bytes float8[] DEFAULT NULL, dropped text[] DEFAULT NULL, created text[] DEFAULT NULL,
+    during int DEFAULT 100000) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     id    bigint;
@@ -98,7 +99,7 @@ BEGIN
            0, updated1[n], hot1[n], updated1[n] - hot1[n], 0, 0, 0, 1000, 900, 0, 8192000, 1000000
       FROM generate_series(1, cardinality(updated1)) n
     UNION ALL
-    SELECT id, t - step, t, epoch, ff_internal.effective_fillfactor(new_options), false, 0, 100000, 0, 100000, 0, 0, 0,
+    SELECT id, t - step, t, epoch, ff_internal.effective_fillfactor(new_options), false, 0, during, 0, during, 0, 0, 0,
         1000, 900, 0, 8192000, 1000000
     UNION ALL
     SELECT id, t + step * (n - 1), t + step * n, coalesce(epochs2[n], epoch),
@@ -217,14 +218,14 @@ SELECT is((SELECT verdict FROM told('few')), 'too early', 'too early: too few up
 
 -- a table that is only inserted into
 SELECT story('log', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', old_options => '{fillfactor=70}',
-    new_options => '{fillfactor=100}', row_bytes => '{100,70}') > 0 AS ok \gset
+    new_options => '{fillfactor=100}', row_bytes => '{100,70}', during => 0) > 0 AS ok \gset
 SELECT is((SELECT (verdict, note)::text FROM told('log')),
     '(helped,"hardly any updates; only the size is judged; bytes per row -30 %")',
     'only inserted into: the size is judged');
-SELECT story('log2', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', row_bytes => '{70,100}') > 0 AS ok \gset
+SELECT story('log2', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', row_bytes => '{70,100}', during => 0) > 0 AS ok \gset
 SELECT is((SELECT (verdict, undo)::text FROM told('log2')), '(hurt,"ALTER TABLE public.log2 RESET (fillfactor);")',
     'only inserted into, and larger: hurt');
-SELECT story('log3', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', row_bytes => '{100,99}') > 0 AS ok \gset
+SELECT story('log3', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', row_bytes => '{100,99}', during => 0) > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('log3')), 'too early', 'only inserted into, about as large: too early');
 
 -- Epochs: an interval of another epoch of this server counts; one of another
