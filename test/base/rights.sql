@@ -195,7 +195,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		detach_statement,digests_said,drop_gone,drop_indexes,drop_mirrored,drop_mirrored_index,failed,ff_fleet_add,
 		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
 		ff_mirror_import,find_former,find_restored,fleet_refresh,follow,follow_index,follow_options,follow_table,forget_lost,
-		forget_source,hang_up,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,move_aside,observation,
+		forget_source,hang_up,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,move_aside,observation,shape_here,
 		observe,options_of,schema_statements,send,server_said,settings_said,step,store,
 		store_activity,store_tables,table_statements,take,turn,type_here,weigh}',
 		'{pg_stat_scan_tables}', true),
