@@ -76,11 +76,9 @@ DECLARE
 BEGIN
     WITH gone AS (
         DELETE FROM ff_hub.mirrored m
-         USING (SELECT o.relid FROM ff_hub.mirrored o
-                  LEFT JOIN pg_class c ON c.oid = o.relid AND c.relname = o.shape->>'name'
-                  LEFT JOIN pg_constraint k ON k.conrelid = o.relid AND k.conname = 'mirror_holds_no_rows'
-                 WHERE c.oid IS NULL OR o.table_oid IS NULL AND k.oid IS NULL) l
-         WHERE m.relid = l.relid
+         WHERE NOT EXISTS (SELECT FROM pg_class c
+                            WHERE c.oid = m.relid AND c.relname = m.shape->>'name'
+                              AND (m.table_oid IS NOT NULL OR c.relchecks > 0))
         RETURNING coalesce(m.table_oid, m.source_oid)::bigint % 1021 AS bucket
     )
     SELECT array_agg(DISTINCT g.bucket) INTO lost FROM gone g;
