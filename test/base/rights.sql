@@ -302,11 +302,11 @@ SELECT set_eq($$
 	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
 		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,
 		other_options,statement_shown,column_list,counted_since,parse_statement,
-		resolve,tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
+		tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,type_here,columns_of,schema_statements,table_statements,column_statements,
 		index_statements,detach_statement,attach_statements,attempt,is_mirrored,change_table,drop_mirrored_index,
-		check_observation,settings_said,server_said,digests_said,options_of,take,observation,ask}'::text[],
+		check_observation,settings_said,server_said,digests_said,options_of,shape_here,take,observation,ask}'::text[],
 	'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS
