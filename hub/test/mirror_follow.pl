@@ -395,15 +395,18 @@ is(value($family), there($family), 'also of families');
 like(value(q(SELECT ff_mirror('source'))), qr/^mirror of database shop on /, 'and may be made one again');
 
 # numbers come as they are, whatever a role has set
-there('INSERT INTO parent SELECT generate_series(1, 12345); ANALYZE parent; ALTER ROLE monitor SET extra_float_digits = -10');
+there('INSERT INTO parent SELECT generate_series(1, 12345); ANALYZE parent;
+	ALTER ROLE monitor SET extra_float_digits = -10');
 collect();
-my ($file) = run_command([ 'psql', '-XAtf', "$FindBin::Bin/../observe.sql", '-d', $source->connstr('shop') . ' user=monitor' ]);
+my ($file) = run_command([ 'psql', '-XAtf', "$FindBin::Bin/../observe.sql", '-d',
+	$source->connstr('shop') . ' user=monitor' ]);
 like($file, qr/"reltuples": 12345,/, 'in a file');
 value('ALTER ROLE CURRENT_USER SET extra_float_digits = -10');
 there('ANALYZE parent');
 collect();
 value('ALTER ROLE CURRENT_USER RESET extra_float_digits');
-is(value(q(SELECT said->>'reltuples' FROM ff_internal.observed WHERE id = 'parent'::regclass)), '12345', 'in an answer');
+is(value(q(SELECT said->>'reltuples' FROM ff_internal.observed WHERE id = 'parent'::regclass)), '12345',
+	'in an answer');
 
 # fewer rights
 there(q(REVOKE pg_monitor FROM monitor; REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC;

@@ -100,12 +100,12 @@ cause_of(const DnFacts *f, DnDecision *d)
 		return "not_examined";
 	if (isnan(f->sampled_at))
 		return no_data(d, "sample");
+	if (f->mirrored > 0 && isnan(f->live_rows) && !d->idle)
+		return no_data(d, "count");
 	if (d->idle || f->updated < f->min_updates)
 		return !d->idle && f->blocks == 0 ? no_data(d, "rows") : "few_updates";
 	if (isnan(f->intervals))
 		return no_data(d, "interval");
-	if (isnan(f->live_rows))
-		return no_data(d, "count");
 	if (width > 0 &&
 		ff_twin_rows_per_page(TW_MAX_FF, (int) bound(ceil(width), 1, TW_MAX_LEN)) < 2)
 		return "too_wide";
