@@ -22,6 +22,7 @@ SET LOCAL search_path = '';
 SET LOCAL lock_timeout = '2s';
 SET LOCAL statement_timeout = '1min';
 SET LOCAL jit = off;
+SET LOCAL extra_float_digits = 1;
 WITH asked AS MATERIALIZED (
     SELECT a.asked, (a.asked->>'since')::timestamptz AS since, a.asked->>'sizes' IS NULL AS sizes,
            coalesce((a.asked->>'statements')::int, 1000) AS statements, (a.asked->>'most')::int AS most

@@ -88,7 +88,7 @@ BEGIN
     PERFORM ff_hub.dblink('send_query', connection,
         format('SET LOCAL transaction_read_only = on; SET LOCAL client_min_messages = error; '
                'SET LOCAL search_path = ''''; SET LOCAL application_name = fillfactor_advisor; SET LOCAL jit = off; '
-               'SET LOCAL lock_timeout = %s; SET LOCAL statement_timeout = %s; '
+               'SET LOCAL extra_float_digits = 1; SET LOCAL lock_timeout = %s; SET LOCAL statement_timeout = %s; '
                'SELECT pg_catalog.left(coalesce((%s)::pg_catalog.text, ''null''), %s) LIMIT 1',
                bounds.lock_ms, round(900 * extract(epoch FROM patience)), query, bounds.bytes + 1));
 END

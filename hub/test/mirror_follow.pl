@@ -127,6 +127,45 @@ is(value(q(SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_index i
 	'indexes are followed');
 is(unread(), '[]', 'nothing is left out');
 
+# a table of as many columns as one can have, generated columns, names like those that a mirror gives for a while, and
+# tables that swap their schemas
+{
+	there('CREATE TABLE wide (' . join(', ', map { "c$_ int" } 1 .. 1600) . q[); CREATE INDEX ON wide (c1, c2);
+		CREATE TABLE made (a int, g int GENERATED ALWAYS AS (a + 1) STORED,
+			h text GENERATED ALWAYS AS (upper(b)) STORED, b text); CREATE INDEX ON made (g);
+		CREATE TABLE turned (a int, b int); CREATE SCHEMA one; CREATE SCHEMA other;
+		CREATE TABLE one.t (id int PRIMARY KEY, a int); CREATE TABLE other.t (id int PRIMARY KEY, b int)]);
+	collect();
+	my $numbers = q(SELECT string_agg(a.attname || ' ' || a.attnum, ', ' ORDER BY a.attname) FROM pg_attribute a
+		WHERE a.attrelid = 'made'::regclass AND a.attname IN ('g', 'h'));
+	my $number = value($numbers);
+	my $oid = there(q(SELECT 'turned'::regclass::oid));
+	there(qq(ALTER TABLE turned RENAME a TO "mirror renames 1"; ALTER TABLE turned RENAME TO "mirror renames $oid";
+		ALTER TABLE wide ALTER c1 TYPE bigint, ALTER c3 TYPE point USING NULL;
+		ALTER TABLE made ADD COLUMN c int; ALTER TABLE made RENAME a TO b2;
+		CREATE SCHEMA third; ALTER TABLE one.t SET SCHEMA third; ALTER TABLE other.t SET SCHEMA one;
+		ALTER TABLE third.t SET SCHEMA other));
+	collect();
+	is(unread(), '[]', 'all of these are followed');
+	is(value($numbers), $number, 'a generated column that did not change is not made again');
+	there('ALTER TABLE made DROP COLUMN g; ALTER TABLE made ALTER b2 TYPE bigint;
+		ALTER TABLE made ADD COLUMN g bigint GENERATED ALWAYS AS (b2 + c) STORED; CREATE INDEX ON made (g);
+		ALTER TABLE made DROP COLUMN h; ALTER TABLE made ALTER b TYPE xml USING NULL');
+	collect();
+	is(unread(), '[]', 'and further changes');
+	is(names('mirror'), names('source'), 'names');
+	is(definition(\&value, $_), definition(\&there, $_), "columns of $_")
+		foreach 'wide', 'made', qq("mirror renames $oid"), 'one.t', 'other.t';
+	my $depends = q(SELECT string_agg(DISTINCT a.attname, ', ' ORDER BY a.attname)
+		FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+		WHERE d.refobjid = 'made'::regclass AND a.attgenerated = '' AND d.deptype IN ('n', 'a'));
+	is(value($depends), there($depends), 'and what generated ones are made of');
+	my $indexes = q(SELECT string_agg(i.indexrelid::regclass || ' ' || i.indrelid::regclass, ', '
+		ORDER BY i.indexrelid::regclass::text) FROM pg_index i
+		WHERE i.indrelid IN ('wide'::regclass, 'made'::regclass, 'one.t'::regclass, 'other.t'::regclass));
+	is(value($indexes), there($indexes), 'and their indexes');
+}
+
 # what the catalogs of a mirror do not have is said as an installation says it: triggers, and why an index must stay
 {
 	my $made = q(CREATE TABLE one (id int PRIMARY KEY, a int, "B b" int, at timestamptz);
@@ -288,7 +327,7 @@ collect() foreach 1 .. 2;
 there('INSERT INTO shop.many_1 SELECT g FROM generate_series(1, 700) g; UPDATE shop.many_1 SET n = 1');
 collect();
 is(names('mirror'), names('source'), 'two collections make 400 tables');
-my $rel_ids = q(SELECT md5(string_agg(relname || ' ' || rel_id, ', ' ORDER BY relname)) || ' ' || count(*)
+my $rel_ids = q(SELECT md5(string_agg(relname || ' ' || rel_id, ', ' ORDER BY relname, rel_id)) || ' ' || count(*)
 	FROM ff_internal.relation WHERE closed_at IS NULL);
 my $known = value($rel_ids);
 my $updated = value('SELECT sum(updated) FROM ff_internal.counter_interval');
@@ -317,7 +356,7 @@ $source->safe_psql('postgres', 'DROP DATABASE shop');
 $source->safe_psql('postgres', 'CREATE DATABASE shop TEMPLATE old');
 collect() foreach 1 .. 4;
 isnt(value("SELECT to_regclass('only_here')"), '', 'what was only there is kept, too');
-is(value(q(SELECT md5(string_agg(relname || ' ' || rel_id, ', ' ORDER BY relname)) || ' ' || count(*)
+is(value(q(SELECT md5(string_agg(relname || ' ' || rel_id, ', ' ORDER BY relname, rel_id)) || ' ' || count(*)
 	FROM ff_internal.relation WHERE closed_at IS NULL AND relname <> 'only_here')), $known,
 	'after the restore they go on with it');
 value(q(UPDATE ff_hub.mirror SET changed_at = changed_at - interval '1 day'));
@@ -342,6 +381,32 @@ $updated = $again->('SELECT sum(updated) FROM ff_internal.counter_interval');
 there('UPDATE shop.many_1 SET n = 4 WHERE id < 10');
 $again->('CALL ff_collect()');
 is($again->('SELECT sum(updated) FROM ff_internal.counter_interval'), $updated + 9, 'and goes on with it');
+
+# its extension is made again
+my $found = value($kept);
+there('ALTER TABLE made ALTER b TYPE jsonb USING NULL; ALTER TABLE made RENAME c TO c3;
+	ALTER TABLE part DETACH PARTITION part_2');
+value('DROP EXTENSION fillfactor_advisor_hub; CREATE EXTENSION fillfactor_advisor_hub');
+collect() foreach 1 .. 2;
+is(names('mirror'), names('source'), 'a mirror whose extension was made again knows its source');
+is(value($kept), $found, 'and goes on with its history');
+is(definition(\&value, 'made'), definition(\&there, 'made'), 'changes in the meantime are followed');
+is(value($family), there($family), 'also of families');
+like(value(q(SELECT ff_mirror('source'))), qr/^mirror of database shop on /, 'and may be made one again');
+
+# numbers come as they are, whatever a role has set
+there('INSERT INTO parent SELECT generate_series(1, 12345); ANALYZE parent;
+	ALTER ROLE monitor SET extra_float_digits = -10');
+collect();
+my ($file) = run_command([ 'psql', '-XAtf', "$FindBin::Bin/../observe.sql", '-d',
+	$source->connstr('shop') . ' user=monitor' ]);
+like($file, qr/"reltuples": 12345,/, 'in a file');
+value('ALTER ROLE CURRENT_USER SET extra_float_digits = -10');
+there('ANALYZE parent');
+collect();
+value('ALTER ROLE CURRENT_USER RESET extra_float_digits');
+is(value(q(SELECT said->>'reltuples' FROM ff_internal.observed WHERE id = 'parent'::regclass)), '12345',
+	'in an answer');
 
 # fewer rights
 there(q(REVOKE pg_monitor FROM monitor; REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC;

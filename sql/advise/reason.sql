@@ -92,6 +92,9 @@ BEGIN
     ELSIF d.lacks = 'rows' THEN
         phrase := 'empty';
         reason := 'the table is empty: it is judged once a collection finds rows in it';
+    ELSIF d.lacks = 'count' THEN
+        phrase := 'too little is known';
+        reason := 'how many rows it has is not known since its statistics were reset: ANALYZE it on the source';
     ELSIF d.lacks = 'updates' THEN
         phrase := ff_internal.counted(since, 'update') || ' since it was altered';
         reason := 'too little was seen since its fillfactor or its indexes changed: '

@@ -5,8 +5,8 @@ CREATE TYPE ff_internal.decision AS (
     -- The decision for a table, see src/advise/decision.c.
     cause                  text,     -- as in ff_advise()
     seen_cause             text,     -- what the evidence alone shows; cause may be read_mostly or settling instead
-    lacks                  text,     -- what keeps it from telling a cause or a step: sample, rows, interval, updates
-        -- (since it was altered), why_not_hot, width; NULL: nothing
+    lacks                  text,     -- what keeps it from telling a cause or a step: sample, rows, interval, count (of
+        -- rows), updates (since it was altered), why_not_hot, width; NULL: nothing
     action                 text,     -- lower, raise, keep or wait
     because                text,     -- why the step was not the model's own (siblings), or a change waits:
         -- just_changed, ran_once, one_burst, watched_too_briefly, may_settle; or is not made: not_worth,

@@ -223,10 +223,14 @@ BEGIN
            heap_bytes bigint, live float8, dead float8, width float8, relpages float8, reltuples float8,
            maintained_at timestamptz, counted ff_internal.counters)
      CROSS JOIN LATERAL (SELECT coalesce(ceil(x.heap_bytes / 8192.0), x.relpages)) n(blocks)
+     -- what was counted when most of its pages were not there says nothing of these
+     CROSS JOIN LATERAL (SELECT CASE WHEN x.reltuples > 0 AND 2 * x.relpages >= n.blocks
+                                     THEN x.reltuples / nullif(x.relpages, 0) END) r(per_page)
      -- After a reset, live rows are counted from zero until vacuum or analyze counts all. Rows of a session that loads
      -- and then analyzes are counted twice until the next analyze.
-     CROSS JOIN LATERAL (SELECT n.blocks, CASE WHEN x.maintained_at IS NULL AND x.reltuples > 0
-                                               THEN x.reltuples * n.blocks / nullif(x.relpages, 0)
+     CROSS JOIN LATERAL (SELECT n.blocks, CASE WHEN x.maintained_at IS NULL AND (r.per_page > 0 OR x.live < x.reltuples
+                                                    OR n.blocks > 0 AND (x.counted).inserted = 0)
+                                               THEN r.per_page * n.blocks
                                                ELSE least(x.live, greatest(x.reltuples, (x.counted).inserted
                                                                                         - (x.counted).deleted))
                                                     END) p(blocks, live)
@@ -239,7 +243,7 @@ BEGIN
              FROM pg_class c WHERE c.oid = relation) f(filled)
      CROSS JOIN LATERAL (
            SELECT min(v.bytes / (v.rows + 1) - 4)
-             FROM (VALUES (f.filled, p.live / nullif(p.blocks, 0)), (f.filled, x.reltuples / nullif(x.relpages, 0)),
+             FROM (VALUES (f.filled, p.live / nullif(p.blocks, 0)), (f.filled, r.per_page),
                           (8168, (p.live + x.dead) / nullif(p.blocks, 0))) v(bytes, rows)
             WHERE v.rows > 0) l(shortest)
      WHERE o.kind = 'table' AND o.id = relation;
@@ -354,7 +358,9 @@ BEGIN
     )
     UPDATE ff_internal.collection c
        SET ended_at = ff_internal.observed_at(), deferred = collect_end.deferred,
-           sampled = (SELECT count(*) FROM ff_internal.relation r WHERE r.sampled_at >= c.began_at),
+           -- a mirror samples no pages
+           sampled = (SELECT count(*) FROM ff_internal.relation r
+                       WHERE r.sampled_at >= c.began_at AND NOT EXISTS (SELECT FROM ff_internal.observed)),
            (skipped, failed) = (SELECT count(*) FILTER (WHERE s), count(*) FILTER (WHERE NOT s)
                                   FROM ff_internal.problem p, ff_internal.is_skip(p.sqlstate) s
                                  WHERE p.seen_at >= c.began_at),

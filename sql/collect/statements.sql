@@ -37,6 +37,8 @@ AS $$
                        WHEN m.tables > 0 THEN NULL
                        WHEN m.relkind IS NULL
                        THEN 'no table of that name in this database: dropped, renamed or temporary'
+                            || CASE WHEN EXISTS (SELECT FROM ff_internal.observed)
+                                    THEN ', or a view or foreign table of the source' ELSE '' END
                        WHEN m.relkind = 'f' THEN 'foreign table' ELSE 'view' END) r(reason)
 $$;
 

@@ -100,6 +100,8 @@ cause_of(const DnFacts *f, DnDecision *d)
 		return "not_examined";
 	if (isnan(f->sampled_at))
 		return no_data(d, "sample");
+	if (f->mirrored > 0 && isnan(f->live_rows) && !d->idle)
+		return no_data(d, "count");
 	if (d->idle || f->updated < f->min_updates)
 		return !d->idle && f->blocks == 0 ? no_data(d, "rows") : "few_updates";
 	if (isnan(f->intervals))

@@ -137,6 +137,8 @@ test_causes(void)
 	gives(full_pages(), "page_full", "lower", NULL, 70, "updates leave full pages");
 	gives(WITH(full_pages, f.not_examined = 1), "not_examined", "keep", NULL, 100, "not examined");
 	gives(WITH(full_pages, f.sampled_at = NAN), "no_data", "wait", "sample", 100, "never sampled");
+	gives(WITH(full_pages, f.mirrored = 1), "no_data", "wait", "count", 100,
+		  "a mirror that does not know how many rows it has");
 	gives(WITH(full_pages, EMPTY, f.window_s = DAY - 1), "no_data", "wait", "width", 100, "empty whenever it was sampled, and full pages");
 	gives(WITH(full_pages, EMPTY), "page_full", "keep", "width", 100, "for a day: it keeps its fillfactor");
 	gives(WITH(full_pages, EMPTY, f.recent_hot_updated = 19600), "settled", "keep", NULL, 100, "empty, and 98 % HOT");
@@ -375,7 +377,7 @@ test_confidence(void)
 	ok(fabs(decided(WITH(full_pages, f.cycles = 0.75)).of_time - 0.75) < 1e-9, "a quarter of three cycles");
 	ok(decided(WITH(full_pages, f.counts_lost = 1)).of_counters == 0.5, "counters were off");
 	ok(decided(WITH(full_pages, f.live_rows = 0)).confidence == 0.5, "its rows were never seen: half as sure");
-	ok(decided(WITH(full_pages, f.mirrored = 1)).confidence == 0.4, "a mirror reads no pages: half as sure");
+	ok(decided(WITH(full_pages, f.mirrored = f.live_rows = 1)).confidence == 0.4, "a mirror reads no pages: half as sure");
 	ok(decided(WITH(full_pages, f.recent_updated = 40, f.recent_hot_updated = 20, f.indexes = 2)).of_columns == 0.5,
 	   "unknown whether an indexed column changes");
 	ok(decided(WITH(full_pages, f.recent_updated = 40, f.recent_hot_updated = 20, f.indexes = 2,

@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(116);
+SELECT plan(124);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -233,7 +233,36 @@ UPDATE ff_internal.observed SET said = said || '{"live": 240000, "reltuples": 12
 	WHERE kind = 'table' AND id = 'job'::regclass;
 SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).live_rows, 120000::float8,
 	'rows that the statistics count twice count once');
+UPDATE ff_internal.observed SET said = said - 'maintained_at'
+		|| '{"live": 0, "relpages": 600, "reltuples": 54000, "heap_bytes": 8192000}'
+	WHERE kind = 'table' AND id = 'job'::regclass;
+SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).live_rows, 90000::float8,
+	'after a reset its rows are as many a page as when it was analyzed');
+UPDATE ff_internal.observed SET said = said || '{"relpages": 499}' WHERE kind = 'table' AND id = 'job'::regclass;
+SELECT is((s.live_rows, s.rows_per_page)::text, (NULL::float8, NULL::real)::text,
+	'not if it has more than twice as many pages since: how many is not known')
+	FROM ff_internal.observed_sample('job'::regclass, NULL) s;
+UPDATE ff_internal.observed SET said = said || '{"live": 60000, "reltuples": 100}'
+	WHERE kind = 'table' AND id = 'job'::regclass;
+SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).live_rows, 60000::float8,
+	'unless more were counted: then there was no reset');
+UPDATE ff_internal.observed SET said = said || '{"live": 0, "relpages": 0, "reltuples": -1}'
+		|| jsonb_build_object('counted', said->'counted' || '{"inserted": 0, "deleted": 0}')
+	WHERE kind = 'table' AND id = 'job'::regclass;
+SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).live_rows, NULL,
+	'nor is it if it was never analyzed, and has pages that nothing was inserted into');
+UPDATE ff_internal.page_sample SET live_rows = NULL, rows_per_page = NULL;
+SELECT is((action, cause, reason)::text, ('wait', 'no_data',
+	'How many rows it has is not known since its statistics were reset: ANALYZE it on the source.')::text,
+	'which the advice says')
+	FROM ff_advise('job');
+SELECT is((action, cause)::text, ('keep', 'few_updates')::text, 'of a table that is not written to, it does not matter')
+	FROM ff_advise('idle');
 ROLLBACK;
+SELECT is(sum(sampled), 0::bigint, 'a mirror samples no pages') FROM ff_internal.collection;
+SELECT is((ff_internal.resolve(NULL, 'job_view', NULL)).reason,
+	'no table of that name in this database: dropped, renamed or temporary, or a view or foreign table of the source',
+	'nor has it views');
 CREATE TABLE advised AS SELECT * FROM ff_advise();
 SELECT is((action, recommended_fillfactor <= 60, size_bytes, ddl ~ 'ALTER TABLE public.job SET [(]fillfactor')::text,
 	('lower', true, 8192 * 4000::bigint, true)::text,

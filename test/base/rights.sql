@@ -195,7 +195,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		detach_statement,digests_said,drop_gone,drop_indexes,drop_mirrored,drop_mirrored_index,failed,ff_fleet_add,
 		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
 		ff_mirror_import,find_former,find_restored,fleet_refresh,follow,follow_index,follow_options,follow_table,forget_lost,
-		forget_source,hang_up,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,move_aside,observation,
+		forget_source,hang_up,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,move_aside,observation,shape_here,
 		observe,options_of,schema_statements,send,server_said,settings_said,step,store,
 		store_activity,store_tables,table_statements,take,turn,type_here,weigh}',
 		'{pg_stat_scan_tables}', true),
@@ -302,11 +302,11 @@ SELECT set_eq($$
 	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
 		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,
 		other_options,statement_shown,column_list,counted_since,parse_statement,
-		resolve,tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
+		tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,type_here,columns_of,schema_statements,table_statements,column_statements,
 		index_statements,detach_statement,attach_statements,attempt,is_mirrored,change_table,drop_mirrored_index,
-		check_observation,settings_said,server_said,digests_said,options_of,take,observation,ask}'::text[],
+		check_observation,settings_said,server_said,digests_said,options_of,shape_here,take,observation,ask}'::text[],
 	'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS

@@ -178,6 +178,7 @@ RETURN (SELECT coalesce(jsonb_object_agg(d.key, CASE WHEN d.key::bigint = ANY (f
 -- before, or gets one made of these.
 CREATE FUNCTION ff_hub.take(said jsonb, address text) RETURNS void
 LANGUAGE plpgsql VOLATILE
+SET extra_float_digits = 1
 AS $$
 DECLARE
     m        ff_hub.mirror;

@@ -25,23 +25,34 @@ CREATE FUNCTION ff_hub.is_mirrored(relation oid) RETURNS boolean
 LANGUAGE sql STABLE
 RETURN EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = relation AND c.conname = 'mirror_holds_no_rows');
 
--- A mirror that was restored from a dump has other OIDs: finds its tables by their names, as those of a former source,
--- and lets the core do the same with their history.
+-- Tables of a mirror that was restored from a dump have other OIDs, and none is known if the extension was made again:
+-- finds them by their names, as those of a former source, and lets the core do the same with their history.
 CREATE FUNCTION ff_hub.find_restored() RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
+    INSERT INTO ff_hub.mirror (server) SELECT o.said->>'server' FROM ff_internal.observed o WHERE o.kind = 'server'
+    ON CONFLICT DO NOTHING;
+    UPDATE ff_hub.mirror m SET made_in = n.here, shapes = '{}', counters = '{}', changed_at = clock_timestamp()
+      FROM (SELECT concat_ws(' ', s.system_identifier, s.database_oid, 'ff_hub.mirrored'::regclass::oid)
+              FROM ff_internal.own_server() s) n(here)
+     WHERE m.made_in IS DISTINCT FROM n.here;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
     WITH here AS MATERIALIZED (
-        SELECT m.relid AS old, c.oid, m.shape
-          FROM ff_hub.mirrored m
-          JOIN pg_namespace n ON n.nspname = m.shape->>'schema'
-          JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = m.shape->>'name'
-         WHERE m.table_oid IS NULL AND ff_hub.is_mirrored(c.oid)
+        SELECT c.oid, coalesce(m.relid, c.oid) AS old,
+               jsonb_build_object('schema', n.nspname, 'name', c.relname) AS shape
+          FROM pg_constraint k
+          JOIN pg_class c ON c.oid = k.conrelid
+          JOIN pg_namespace n ON n.oid = c.relnamespace
+          LEFT JOIN ff_hub.mirrored m ON m.table_oid IS NULL AND m.shape->>'schema' = n.nspname
+                                     AND m.shape->>'name' = c.relname
+         WHERE k.conname = 'mirror_holds_no_rows'
     ), forgotten AS (
-        DELETE FROM ff_hub.mirrored WHERE EXISTS (SELECT FROM here h WHERE h.old <> h.oid) RETURNING relid
+        DELETE FROM ff_hub.mirrored RETURNING relid
     ), unsaid AS (
-        DELETE FROM ff_internal.observed o
-         WHERE o.kind IN ('table', 'index') AND (SELECT count(*) FROM forgotten) > 0 RETURNING o.kind, o.id, o.said
+        DELETE FROM ff_internal.observed o WHERE o.kind IN ('table', 'index') RETURNING o.kind, o.id, o.said
     ), said AS (
         -- all are deleted before any is inserted: an OID may have been that of another table
         INSERT INTO ff_internal.observed (kind, id, said)
@@ -49,13 +60,10 @@ BEGIN
          WHERE (SELECT count(*) FROM unsaid) > 0
     )
     INSERT INTO ff_hub.mirrored (relid, shape)
-    SELECT h.oid, h.shape FROM here h WHERE (SELECT count(*) FROM forgotten) > 0;
-    IF FOUND THEN
-        UPDATE ff_hub.mirror SET shapes = '{}', counters = '{}', changed_at = clock_timestamp();
-        UPDATE ff_internal.relation SET system_identifier = 0 WHERE closed_at IS NULL;
-        UPDATE ff_internal.epoch SET system_identifier = 0
-         WHERE epoch_id = (SELECT max(e.epoch_id) FROM ff_internal.epoch e);
-    END IF;
+    SELECT h.oid, h.shape FROM here h WHERE (SELECT count(*) FROM forgotten) >= 0;
+    UPDATE ff_internal.relation SET system_identifier = 0 WHERE closed_at IS NULL;
+    UPDATE ff_internal.epoch SET system_identifier = 0
+     WHERE epoch_id = (SELECT max(e.epoch_id) FROM ff_internal.epoch e);
 END
 $$;
 
@@ -70,7 +78,7 @@ BEGIN
         DELETE FROM ff_hub.mirrored m
          WHERE NOT EXISTS (SELECT FROM pg_class c
                             WHERE c.oid = m.relid AND c.relname = m.shape->>'name'
-                              AND (m.table_oid IS NOT NULL OR ff_hub.is_mirrored(c.oid)))
+                              AND (m.table_oid IS NOT NULL OR c.relchecks > 0))
         RETURNING coalesce(m.table_oid, m.source_oid)::bigint % 1021 AS bucket
     )
     SELECT array_agg(DISTINCT g.bucket) INTO lost FROM gone g;
@@ -98,15 +106,32 @@ AS $$
     UPDATE ff_hub.mirror SET changed_at = clock_timestamp()
 $$;
 
+-- The shape of a table as it is here, if the source's is wanted: a column of the same name has the same number. A
+-- generated one is made again, and so is a family.
+CREATE FUNCTION ff_hub.shape_here(relation oid, wanted jsonb) RETURNS jsonb
+LANGUAGE sql STABLE
+RETURN (SELECT wanted - '{parents,options}'::text[] || jsonb_strip_nulls(jsonb_build_object(
+               'unlogged', c.relpersistence = 'u', 'options', c.reloptions,
+               'parents', (SELECT jsonb_agg(0) FROM pg_inherits i WHERE i.inhrelid = c.oid), 'columns', (
+               SELECT coalesce(jsonb_agg(jsonb_build_object('number', n.number, 'name', a.attname, 'type', t.typname,
+                          'from', CASE a.attgenerated WHEN 's' THEN '[]'::jsonb END) ORDER BY n.number), '[]')
+                 FROM pg_attribute a
+                 JOIN pg_type t ON t.oid = a.atttypid
+                 LEFT JOIN jsonb_to_recordset(wanted->'columns') w(number integer, name text) ON w.name = a.attname
+                -- the source has no such numbers
+                CROSS JOIN LATERAL (SELECT coalesce(w.number, 10000 + a.attnum)) n(number)
+                WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)))
+          FROM pg_class c WHERE c.oid = relation);
+
 -- Finds tables of a former source by their names; their indexes are made again. Returns whether there are any.
 CREATE FUNCTION ff_hub.find_former(said jsonb) RETURNS boolean
 LANGUAGE sql VOLATILE
 AS $$
     WITH found AS (
-        UPDATE ff_hub.mirrored m SET source_oid = n.oid
-          FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+        UPDATE ff_hub.mirrored m SET source_oid = n.oid, shape = ff_hub.shape_here(m.relid, n.shape)
+          FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb), pg_class c
          WHERE m.source_oid IS NULL AND n.shape->>'schema' = m.shape->>'schema' AND n.shape->>'name' = m.shape->>'name'
-           AND n.shape->'kind' = m.shape->'kind'
+           AND c.oid = m.relid AND (c.relkind = 'p') = (n.shape->>'kind' = 'p')
         RETURNING m.relid
     )
     SELECT count(ff_hub.drop_mirrored_index(i.indexrelid)) IS NOT NULL AND count(f.relid) > 0
@@ -153,22 +178,27 @@ AS $$
                              AND (SELECT o.changed_at < clock_timestamp() - interval '1 day' FROM ff_hub.mirror o)
                         ELSE said->'shapes' ? (m.source_oid::bigint % 1021)::text
                              AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
-                                              WHERE n.oid = m.source_oid AND n.shape IS NOT NULL) END) g
+                                              WHERE n.oid = m.source_oid AND n.shape IS NOT NULL) END
+            HAVING count(*) > 0) g
      CROSS JOIN LATERAL ff_hub.drop_mirrored(g.relations) d
 $$;
 
--- Drops indexes that these tables do not have any more on the source, or have differently or under another name.
+-- Drops indexes that these tables do not have any more on the source, or have differently, under another name or in
+-- another schema.
 CREATE FUNCTION ff_hub.drop_indexes(said jsonb) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
-    SELECT ff_hub.drop_mirrored_index(m.relid)
-      FROM ff_hub.mirrored m
-     WHERE m.table_oid IN (SELECT n.oid FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
-                            WHERE n.shape IS NOT NULL)
-       AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'indexes') n(oid oid, "table" oid, shape jsonb)
-                        WHERE n.oid = m.source_oid AND n."table" = m.table_oid
-                          AND n.shape - '{definition,options}'::text[] = m.shape - '{definition,options}'::text[]);
     SELECT ff_hub.forget_lost()
+      FROM (SELECT count(ff_hub.drop_mirrored_index(m.relid))
+              FROM jsonb_to_recordset(said->'tables') t(oid oid, shape jsonb)
+              JOIN ff_hub.mirrored w ON w.source_oid = t.oid
+              JOIN ff_hub.mirrored m ON m.table_oid = t.oid
+             WHERE t.shape->>'schema' <> w.shape->>'schema'
+                OR t.shape IS NOT NULL AND NOT EXISTS (
+                   SELECT FROM jsonb_to_recordset(said->'indexes') n(oid oid, "table" oid, shape jsonb)
+                    WHERE n.oid = m.source_oid AND n."table" = m.table_oid
+                      AND n.shape - '{definition,options}'::text[] = m.shape - '{definition,options}'::text[])
+            HAVING count(*) > 0) dropped
 $$;
 
 -- Before tables are changed: takes apart families whose members change, and gives those that are renamed a spare name.
@@ -188,7 +218,7 @@ BEGIN
                    ff_hub.attempt(format('ALTER TABLE %s RENAME TO %I', m.relid::regclass, s.spare)) AS fault
               FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
               JOIN ff_hub.mirrored m ON m.source_oid = n.oid
-             CROSS JOIN LATERAL (SELECT 'mirror renames ' || n.oid) s(spare)
+             CROSS JOIN LATERAL (SELECT format('mirror renames %s %s', n.oid, gen_random_uuid())) s(spare)
              WHERE n.shape->>'name' <> m.shape->>'name' OR n.shape->>'schema' <> m.shape->>'schema') a
      WHERE m.source_oid = a.source_oid AND a.fault IS NULL;
 END
@@ -375,7 +405,10 @@ BEGIN
             RETURN NEXT;
         END IF;
     END LOOP;
-    PERFORM ff_hub.forget_lost();
+    IF FOUND THEN
+        -- an index goes with its columns
+        PERFORM ff_hub.forget_lost();
+    END IF;
     RETURN QUERY SELECT a.source_oid::bigint % 1021, format('parents of %I.%I: %s', m.shape->>'schema',
                         m.shape->>'name', a.fault)
                    FROM ff_hub.attach_all() a JOIN ff_hub.mirrored m USING (source_oid);

@@ -2,11 +2,12 @@
 
 -- Error unless this database may become the mirror of this source, or is it.
 CREATE FUNCTION ff_hub.check_mirror(server name) RETURNS void
-LANGUAGE plpgsql STABLE
+LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     m ff_hub.mirror;
 BEGIN
+    PERFORM ff_hub.find_restored();
     SELECT * INTO m FROM ff_hub.mirror;
     IF m.only_one IS NULL AND EXISTS (SELECT FROM ff_internal.relation) THEN
         PERFORM ff_internal.refuse('55000', format('database %I has a history of its own tables', current_database()),

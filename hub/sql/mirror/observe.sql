@@ -31,18 +31,21 @@ CREATE FUNCTION ff_hub.observe() RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    server  CONSTANT name := (SELECT m.server FROM ff_hub.mirror m);
-    address CONSTANT text := (
-        SELECT format('%s:%s', max(o.option_value) FILTER (WHERE o.option_name = 'host'),
-                      max(o.option_value) FILTER (WHERE o.option_name = 'port'))
-          FROM pg_foreign_server s CROSS JOIN LATERAL pg_options_to_table(s.srvoptions) o
-         WHERE s.srvname = server);
+    server  name;
+    address text;
     asked   jsonb;
     answer  jsonb;
 BEGIN
     PERFORM ff_hub.check_role('collector');
     PERFORM ff_hub.find_restored();
     PERFORM ff_hub.forget_lost();
+    SELECT m.server, format('%s:%s', max(o.option_value) FILTER (WHERE o.option_name = 'host'),
+                            max(o.option_value) FILTER (WHERE o.option_name = 'port'))
+      INTO server, address
+      FROM ff_hub.mirror m
+      LEFT JOIN pg_foreign_server s ON s.srvname = m.server
+      LEFT JOIN LATERAL pg_options_to_table(s.srvoptions) o ON true
+     GROUP BY m.server;
     asked := ff_hub.known();
     FOR attempt IN 1 .. 3 LOOP
         BEGIN

@@ -6,6 +6,7 @@ CREATE TABLE ff_hub.mirror (
     -- The source of this mirror, one row; empty in other databases.
     only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one), -- key
     server   name,                         -- foreign server used to ask it; NULL: its observations are imported
+    made_in  text,                         -- system identifier and OIDs of this database and of the table mirrored
     identity text,                         -- system identifier and OID of the database; NULL: not read yet
     shapes   jsonb NOT NULL DEFAULT '{}',  -- digest of the shapes in each bucket of tables; empty: not all are here
     counters jsonb NOT NULL DEFAULT '{}',  -- digest of the counters in each bucket; empty: of not all

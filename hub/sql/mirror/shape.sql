@@ -57,28 +57,35 @@ AS $$
       FROM ff_hub.columns_of(shape) c
 $$;
 
--- The statements that change a table's columns from one shape to another. One of another type is made again. Generated
--- columns are dropped first and added last; one that gets another name gets a spare one before: two may swap theirs.
+-- The statements that change a table's columns from one shape to another. Only a generated one is made again, if it
+-- differs or one that it is made of gets another type: there are 1,600 numbers, and a dropped column keeps its own. One
+-- that gets another name gets a spare one before: two may swap theirs.
 CREATE FUNCTION ff_hub.column_statements(name text, was jsonb, shape jsonb) RETURNS text[]
-LANGUAGE sql STABLE
+LANGUAGE sql VOLATILE
 AS $$
-    WITH c AS (
-        SELECT number, o.name AS old, n.name AS new, n.definition, o.from_columns IS NOT NULL AS generated,
-               n.type IS DISTINCT FROM o.type OR o.from_columns IS NOT NULL OR n.from_columns IS NOT NULL AS again
+    WITH c AS MATERIALIZED (
+        SELECT number, o.name AS old, n.name AS new, n.type, n.definition, n.from_columns, o.type <> n.type AS retyped,
+               o.from_columns IS NOT NULL AS generated, o.from_columns IS DISTINCT FROM n.from_columns AS differs,
+               'mirror renames ' || gen_random_uuid() AS spare
           FROM ff_hub.columns_of(was) o FULL JOIN ff_hub.columns_of(shape) n USING (number)
+    ), d AS (
+        SELECT c.*, c.differs OR c.generated AND EXISTS (
+                        SELECT FROM c r WHERE r.retyped AND r.number = ANY (c.from_columns || c.number)) AS again
+          FROM c
     )
-    SELECT coalesce(array_agg(format('ALTER TABLE %s ', name) || s.step ORDER BY s.place, s.number), '{}')
-      FROM (SELECT CASE WHEN c.generated THEN 1 ELSE 2 END, c.number, format('DROP COLUMN %I', c.old)
-              FROM c WHERE c.old IS NOT NULL AND c.again
+    SELECT coalesce(array_agg(format('ALTER TABLE %s ', name) || s.step ORDER BY s.place), '{}')
+      FROM (SELECT 1, string_agg(CASE WHEN d.again OR d.new IS NULL THEN format('DROP COLUMN %I', d.old)
+                                      ELSE format('ALTER COLUMN %I TYPE %s USING NULL', d.old, d.type) END,
+                                 ', ' ORDER BY d.generated DESC, d.number)
+              FROM d WHERE d.old IS NOT NULL AND (d.again OR d.new IS NULL OR d.retyped)
             UNION ALL
-            SELECT 3, c.number, format('RENAME COLUMN %I TO %I', c.old, 'mirror renames ' || c.number)
-              FROM c WHERE NOT c.again AND c.old <> c.new
+            SELECT n.place, format('RENAME COLUMN %I TO %I', n.was, n.name)
+              FROM d CROSS JOIN LATERAL (VALUES (2, d.old, d.spare), (3, d.spare, d.new)) n(place, was, name)
+             WHERE NOT d.again AND d.old <> d.new
             UNION ALL
-            SELECT 4, c.number, format('RENAME COLUMN %I TO %I', 'mirror renames ' || c.number, c.new)
-              FROM c WHERE NOT c.again AND c.old <> c.new
-            UNION ALL
-            SELECT CASE WHEN c.definition ~ ' GENERATED ' THEN 6 ELSE 5 END, c.number, 'ADD COLUMN ' || c.definition
-              FROM c WHERE c.new IS NOT NULL AND c.again) s(place, number, step)
+            SELECT 4, string_agg('ADD COLUMN ' || d.definition, ', ' ORDER BY d.from_columns IS NOT NULL, d.number)
+              FROM d WHERE d.new IS NOT NULL AND (d.again OR d.old IS NULL)) s(place, step)
+     WHERE s.step IS NOT NULL
 $$;
 
 -- Ways to make an index, the best first: the source's access method on the columns; a B-tree on them; a key that
