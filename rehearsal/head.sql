@@ -8,8 +8,8 @@ SELECT format('predicted, once settled: HOT share %s %% at %s, %s %% at %s; WAL 
               document->>'to', round((p#>>'{wal_pct,0}')::numeric, 1))
   FROM ff_rehearsal.setup, jsonb_extract_path(document, 'predicted') p
  UNION ALL
-SELECT format('rows of %s to %s bytes with %s index(es); updates in %s session(s). If the application does something '
-              || 'else, neither the advice nor this rehearsal is valid:',
+SELECT format('rows of %s to %s bytes; indexes: %s; sessions that update: %s. If the application does something else, '
+              || 'neither the advice nor this rehearsal is valid:',
               (SELECT min(l::integer) FROM jsonb_array_elements_text(document->'workload'->'insert_len') l),
               (SELECT max(l::integer) FROM jsonb_array_elements_text(document->'workload'->'insert_len') l),
               indexes + 1, sessions)

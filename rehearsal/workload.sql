@@ -125,7 +125,8 @@ LANGUAGE sql IMMUTABLE
 RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
                WHEN c->>'pick' = 'all' THEN 'all rows'
                WHEN c ? 'part' THEN round(100 * (c->>'part')::numeric, 1) || ' % of the table'
-               ELSE (c->>'rows')::bigint * coalesce((c->>'calls')::bigint, 1) || ' row(s)' END,
+               ELSE (SELECT n || CASE n WHEN 1 THEN ' row' ELSE ' rows' END
+                       FROM (SELECT (c->>'rows')::bigint * coalesce((c->>'calls')::bigint, 1)) r(n)) END,
            '{"any": "at random", "skewed": "some far more often than others", "newest": "recently inserted",
              "follow": "each some time after its insert", "turn": "in turn", "oldest": "the oldest"}'::jsonb
                ->>(CASE WHEN c->>'command' <> 'insert' THEN c->>'pick' END),

@@ -202,6 +202,7 @@ DECLARE
     utc       CONSTANT text := 'YYYY-MM-DD HH24:MI:SS "UTC"';
     here      record;
     advised   jsonb[];
+    others    text;
     changes   jsonb[];
     templates jsonb;
     total     jsonb;
@@ -214,6 +215,13 @@ BEGIN
     SELECT * INTO here FROM ff_internal.server;
     advised := CASE WHEN undo THEN ARRAY(SELECT ff_internal.plan_undo(target))
                     ELSE ARRAY(SELECT ff_internal.plan_advice(target)) END;
+    IF undo AND target IS NULL THEN
+        -- what others changed on their own is only named
+        others := (SELECT string_agg(ff_internal.qualified_name((a->>'oid')::oid), ', ')
+                     FROM unnest(advised) a WHERE NOT (a->'advised')::boolean);
+        advised := ARRAY(SELECT a FROM unnest(advised) WITH ORDINALITY u(a, place)
+                          WHERE (a->'advised')::boolean ORDER BY place);
+    END IF;
     changes := ARRAY(SELECT c FROM unnest(advised[:coalesce(top, cardinality(advised))]) a, ff_internal.plan_change(a) c
                       WHERE c IS NOT NULL);
     WITH t AS MATERIALIZED (
@@ -245,7 +253,7 @@ BEGIN
         'guard', ff_internal.script_guard(),
         'cautions', ARRAY(SELECT ff_internal.cautions((total->>'rewrite_wal_bytes')::bigint)),
         'changes', ARRAY(SELECT c - '{wal_saved,wal_now}'::text[] FROM unnest(changes) c),
-        'templates', templates);
+        'templates', templates) || CASE WHEN others <> '' THEN jsonb_build_object('others', others) ELSE '{}' END;
 END
 $$;
 
@@ -285,6 +293,7 @@ AS $$
                 ELSE 'brings:    ' || t.words || CASE WHEN (p->>'undo')::boolean
                                                       THEN ': the fillfactors from before' ELSE '' END
                      || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
+           'left out:  ' || (p->>'others') || ': not changed as advised; name one to get its way back',
            format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
            CASE WHEN t.changes > 0
                 THEN format('run it:    psql -X %s-d %s -f FILE, as a superuser or a member of %s; -v undo=on takes '

@@ -61,12 +61,12 @@ AS $$
               FROM unnest(dropped) WITH ORDINALITY g(definition, place) WHERE g.definition <> '') u(gone, place, words)
 $$;
 
--- The way back of the last change of each table's fillfactor, newest first, if it was as advised; of a target (or its
--- partitions) any. Options that others changed since stay.
+-- The way back of the last change of each table's fillfactor, newest first, or of a target's and its partitions'.
+-- Options that others changed since stay. advised: it was as advised.
 CREATE FUNCTION ff_internal.plan_undo(target regclass) RETURNS SETOF jsonb
 LANGUAGE sql STABLE ROWS 100
 AS $$
-    SELECT jsonb_build_object('oid', u.relid::oid, 'action', 'undo',
+    SELECT jsonb_build_object('oid', u.relid::oid, 'action', 'undo', 'advised', u.made_at IS NOT NULL,
                'fillfactor', u.new_fillfactor, 'recommended_fillfactor', u.old_fillfactor, 'provisional', false,
                'options_after', CASE
                     WHEN ff_internal.other_options(u.reloptions)
@@ -88,6 +88,5 @@ AS $$
              ORDER BY c.rel_id, c.seen_at DESC) u
      -- not if it was changed again since
      WHERE u.new_fillfactor = ff_internal.effective_fillfactor(u.reloptions)
-       AND (target IS NOT NULL OR u.made_at IS NOT NULL)
      ORDER BY u.seen_at DESC, u.rel_id
 $$;

@@ -270,7 +270,8 @@ AS $$
               LEFT JOIN LATERAL (
                     -- a step that the decision refused does not stand
                     SELECT CASE WHEN prior.action <> 'keep' OR (prior.choice).advised_step = (prior.choice).current_step
-                                THEN (prior.choice).advised_step END AS standing,
+                                THEN coalesce(nullif(prior.to_fillfactor, prior.from_fillfactor),
+                                              (prior.choice).advised_step) END AS standing,
                            CASE WHEN k.counts THEN prior.updated END AS prior_updated,
                            CASE WHEN k.counts
                                 THEN ARRAY(SELECT t.cost FROM generate_series(0, 100) p

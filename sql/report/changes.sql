@@ -21,7 +21,13 @@ BEGIN
                    c.change || coalesce(', as advised ' || to_char(p.made_at, 'YYYY-MM-DD'), '')
               FROM ff_internal.changes c
               LEFT JOIN ff_internal.change k USING (change_id)
-              LEFT JOIN LATERAL ff_internal.predicted(k) p ON true
+              LEFT JOIN LATERAL (
+                   SELECT p.made_at FROM ff_internal.predicted(k) p
+                    WHERE 'withdrawn' IS DISTINCT FROM (
+                          SELECT e.what FROM ff_internal.advice_event e
+                           WHERE e.rel_id = c.rel_id AND e.what IN ('advised', 'moved', 'withdrawn')
+                             AND e.seen_at <= c.before_at
+                           ORDER BY e.seen_at DESC LIMIT 1)) p ON true
             UNION ALL
             SELECT w.at, NULL, w.what, ff_internal.plain(concat_ws(', ', h.holder, h.role_name, h.application, w.held))
               FROM ff_internal.horizon_history h

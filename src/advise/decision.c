@@ -416,24 +416,50 @@ no_hot_gain(const DnFacts *f, const DnDecision *d)
 	return predicted < seen + 100 * LACKING && 1 - any / d->gain < clear ? "no_hot_gain" : NULL;
 }
 
+/* Why a step is not advised at all; NULL: it may be. */
+static const char *
+refusal(const DnFacts *f, const DnDecision *d)
+{
+	const char *why = d->step < d->current_step ? no_hot_gain(f, d) : NULL;
+
+	return why != NULL ? why : unworthy(f, d);
+}
+
+/* The choice before may have kept a step that is refused now: then the cheapest one, if that is not. */
+static void
+take_cheapest(const DnFacts *f, DnDecision *d)
+{
+	DnDecision	other = *d;
+
+	for (int i = 0; i < EV_STEPS && !isnan(f->step_fillfactor[i]); i++)
+		if (f->step_cost[i] <= 1)
+			other.step = f->step_fillfactor[i];
+	other.gain = f->best_gain;
+	if (other.step != d->step && other.step != d->current_step && d->because == NULL &&
+		refusal(f, &other) == NULL)
+		*d = other;
+}
+
 /* A table with enough updates for the model. */
 static void
 act_on_model(const DnFacts *f, DnDecision *d)
 {
-	int			way = sign(d->step - d->current_step);
 	const char *why;
+	int			way;
 
+	if (d->gain > 1 && d->step != d->current_step && refusal(f, d) != NULL)
+		take_cheapest(f, d);
+	way = sign(d->step - d->current_step);
 	if (d->gain > 1 && way != 0)
 	{
-		why = way < 0 ? no_hot_gain(f, d) : NULL;
-		if (why == NULL)
-			why = unworthy(f, d);
+		why = refusal(f, d);
 		if (why != NULL)
 		{
 			d->because = why;
 			d->action = "keep";
 			return;
 		}
+		d->needed_confidence = needed(f, d);
 		why = hindrance(f, d, way);
 		if (why != NULL)
 			d->because = why;

@@ -585,7 +585,7 @@ ROLLBACK TO prior;
 
 -- a choice is kept until the evidence against it is clear
 CREATE FUNCTION chosen_last(f int) RETURNS void LANGUAGE sql AS $$
-	UPDATE ff_internal.fit SET choice.advised_step = f, evidence_hash = ''
+	UPDATE ff_internal.fit SET choice.advised_step = f, to_fillfactor = f, evidence_hash = ''
 		WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'growth') $$;
 SELECT (choice).advised_step AS stands,
 	(SELECT min(s.fillfactor) FROM unnest(steps) s WHERE s.fillfactor > to_fillfactor) AS beside,

@@ -294,6 +294,12 @@ test_worth(void)
 		  "a lower fillfactor that writes more WAL is not worth it");
 	gives(WITH(less_room, COSTS(0.5), f.step_wal[1] = 102, f.step_us[1] = 100, f.step_disk[1] = 11e6, f.disk_now = 20e6),
 		  "settled", "keep", "more_wal", 70, "nor is a higher one, whatever disk it frees");
+	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 102, f.step_wal[1] = 60, f.step_us[1] = 60, f.step_disk[1] = 10e6,
+			   f.step_cost[2] = 1.01, f.step_cost[1] = 1), "page_full", "lower", NULL, 90,
+		  "the cheapest step is advised if the one chosen before is refused");
+	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = f.step_wal[1] = 102, f.step_us[1] = 60, f.step_disk[1] = 10e6,
+			   f.step_cost[2] = 1.01, f.step_cost[1] = 1), "page_full", "keep", "more_wal", 100,
+		  "unless that is refused, too");
 	gives(WITH(full_pages, COSTS(0.0099), f.min_worth = 0), "page_full", "lower", NULL, 70, "any worth is enough");
 	gives(WITH(full_pages, COSTS(0.0051), f.standing_from = 100, f.standing_to = 70), "page_full", "lower", NULL, 70,
 		  "half is enough for advice that stands");

@@ -8,7 +8,7 @@ use Beside qw(hold program_beside psql_beside watched_a_day with_provisional);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 82;
+use Test::More tests => 83;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -293,6 +293,12 @@ my $explicit = write_file('explicit.sql', script(q{'explicit'}));
 run_file($file);
 sql('CALL ff_collect()');
 sql('ALTER TABLE jobs SET (autovacuum_vacuum_threshold = 99)');
+sql('CREATE TABLE by_hand (i int)');
+sql('CALL ff_collect()');
+sql('ALTER TABLE by_hand SET (fillfactor = 77)');
+sql('CALL ff_collect()');
+like(script('undo => true'), qr/^-- left out:  public\.by_hand: not changed as advised; name one to get its way back$/m,
+	'undo from the history: names what was not advised');
 my $way_back = write_file('way_back.sql', script('undo => true'));
 ($status, $said) = run_file($way_back);
 like($said, qr/@{[$many - 3]} done, 0 unchanged, 0 refused/,

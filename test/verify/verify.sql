@@ -227,6 +227,9 @@ SELECT is((SELECT (verdict, undo)::text FROM told('log2')), '(hurt,"ALTER TABLE 
     'only inserted into, and larger: hurt');
 SELECT story('log3', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', row_bytes => '{100,99}', during => 0) > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('log3')), 'too early', 'only inserted into, about as large: too early');
+SELECT story('log4', '{0,0,0}', '{0,0,0}', '{0,0,0}', '{0,0,0}', row_bytes => '{70,100}') > 0 AS ok \gset
+SELECT is((SELECT verdict FROM told('log4')), 'too early',
+    'larger by what was updated before it was changed, but after the last collection: not judged by its size');
 
 -- Epochs: an interval of another epoch of this server counts; one of another
 -- server does not.
