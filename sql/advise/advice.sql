@@ -169,7 +169,8 @@ AS $$
                           THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric) END
                      WHEN (e.counted).updated > 0 THEN 100 END::real,
                 g.gain_pct, CASE WHEN h.told THEN g.wal_bytes END, g.disk_bytes, CASE WHEN h.told THEN g.cpu_s END,
-                x.rewrites, m.disk_bytes, m.wal_bytes, round(m.seconds::numeric, 1)::float8, make_interval(secs => round(e.window_s)),
+                x.rewrites, m.disk_bytes, m.wal_bytes, round(m.seconds::numeric, 1)::float8,
+                make_interval(secs => round(e.window_s)),
                 d.provisional,
                 concat_ws(E'\n', ff_internal.lines(concat_ws(' ', k.words,
                     t.reason, y.next,

@@ -91,7 +91,8 @@ BEGIN
                          SELECT s.shard FROM ff_internal.shards() s WHERE s.parent = relation) p(id)
                    JOIN ff_internal.followed r ON r.relid = p.id);
     -- those detached since, too
-    known := ARRAY(SELECT d.rel_id FROM ff_internal.dismissal d WHERE d.rel_id = ANY (ids) OR ff_dismiss.reason IS NULL AND d.parent = whole);
+    known := ARRAY(SELECT d.rel_id FROM ff_internal.dismissal d
+                    WHERE d.rel_id = ANY (ids) OR ff_dismiss.reason IS NULL AND d.parent = whole);
     name := concat(whole, ' (' || ff_internal.counted(nullif(greatest(1, cardinality(
                        CASE WHEN reason IS NULL THEN known ELSE ids END)), 1), 'table') || ')');
     IF ids = '{}' THEN

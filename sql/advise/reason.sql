@@ -112,6 +112,47 @@ BEGIN
 END
 $$;
 
+-- For a table with hardly any updates: what the evidence shows.
+CREATE FUNCTION ff_internal.words_of_few(
+    e ff_internal.table_evidence, d ff_internal.decision, OUT phrase text, OUT reason text)
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    few   CONSTANT bigint := ff_internal.setting('min_updates');
+    kept  CONSTANT bigint := CASE WHEN d.idle THEN ff_internal.reserve(e) END;
+    spare CONSTANT boolean := d.idle AND d.rewrite = 'possible'
+                              AND least(e.heap_bytes, 8192 * e.blocks) - ff_internal.heap_needed(e)
+                                  >= ff_internal.threshold('WORTH_DISK');
+BEGIN
+    phrase := CASE WHEN spare THEN 'mostly empty'
+                   WHEN d.idle AND kept IS NULL THEN 'not written to'
+                   WHEN d.idle OR d.action = 'raise' THEN 'its reserve is not used'
+                   WHEN d.action = 'wait' THEN ff_internal.counted((e.counted).updated, 'update') || ' so far'
+                   ELSE 'hardly updated' END;
+    reason := CASE WHEN d.idle
+        THEN format('nothing was written to it for %s',
+                    CASE WHEN e.intervals IS NULL THEN ff_internal.span(e.window_s) ELSE 'a day or longer' END)
+             || coalesce(', and ' || pg_size_pretty(kept) || ' of its ' || pg_size_pretty(e.heap_bytes)
+                             || ' are room for updates: '
+                             || CASE WHEN e.window_s < ff_internal.threshold('FULL_DAY')
+                                     THEN 'if that stays so, ' ELSE '' END
+                             || 'set to 100 and rewritten, it gives them back',
+                         CASE WHEN spare THEN '' ELSE ': while that is so, it needs nothing' END)
+        ELSE concat(ff_internal.counted((e.counted).updated, 'update'), ' in ', ff_internal.span(e.window_s),
+                    ' against ' || ff_internal.counted(nullif((e.counted).inserted, 0), 'inserted row')) || CASE
+            WHEN d.because = 'siblings'
+            THEN ', but the other partitions are updated, and this one will be as they are'
+            WHEN d.action = 'raise' THEN ''
+            WHEN d.action = 'keep' THEN ': too few to matter'
+            WHEN d.because IS NULL AND e.window_s < ff_internal.threshold('RATES')
+                 AND (e.counted).updated < ff_internal.threshold('FEW') * (e.counted).inserted
+            THEN ': too few to matter, if that stays so for an hour'
+            WHEN d.because IS NULL AND (e.counted).updated < few
+            THEN ': too few to judge from. ' || ff_internal.until(e, d, NULL, (e.counted).updated, few)
+            ELSE ': ' || ff_internal.until(e, d, e.window_s) END END;
+END
+$$;
+
 -- For any other table: what the evidence shows.
 CREATE FUNCTION ff_internal.words_of_cause(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision, OUT phrase text, OUT reason text)
@@ -120,40 +161,11 @@ AS $$
 DECLARE
     fits  CONSTANT integer := coalesce((ff_internal.step_at(f.steps, d.current_step)).rows_per_page,
                                        ff_internal.rows_per_page(e.fillfactor, d.row_width));
-    few   CONSTANT bigint := ff_internal.setting('min_updates');
-    kept  CONSTANT bigint := CASE WHEN d.idle THEN ff_internal.reserve(e) END;
     ended text;
 BEGIN
     CASE d.seen_cause
         WHEN 'few_updates' THEN
-            phrase := CASE WHEN d.idle AND d.rewrite = 'possible'
-                                AND least(e.heap_bytes, 8192 * e.blocks) - ff_internal.heap_needed(e)
-                                    >= ff_internal.threshold('WORTH_DISK') THEN 'mostly empty'
-                           WHEN d.idle AND kept IS NULL THEN 'not written to'
-                           WHEN d.idle OR d.action = 'raise' THEN 'its reserve is not used'
-                           WHEN d.action = 'wait' THEN ff_internal.counted((e.counted).updated, 'update') || ' so far'
-                           ELSE 'hardly updated' END;
-            reason := CASE WHEN d.idle
-                THEN format('nothing was written to it for %s',
-                            CASE WHEN e.intervals IS NULL THEN ff_internal.span(e.window_s) ELSE 'a day or longer' END)
-                     || coalesce(', and ' || pg_size_pretty(kept) || ' of its ' || pg_size_pretty(e.heap_bytes)
-                                     || ' are room for updates: '
-                                     || CASE WHEN e.window_s < ff_internal.threshold('FULL_DAY')
-                                             THEN 'if that stays so, ' ELSE '' END
-                                     || 'set to 100 and rewritten, it gives them back',
-                                 ': while that is so, it needs nothing')
-                ELSE concat(ff_internal.counted((e.counted).updated, 'update'), ' in ', ff_internal.span(e.window_s),
-                            ' against ' || ff_internal.counted(nullif((e.counted).inserted, 0), 'inserted row')) || CASE
-                    WHEN d.because = 'siblings'
-                    THEN ', but the other partitions are updated, and this one will be as they are'
-                    WHEN d.action = 'raise' THEN ''
-                    WHEN d.action = 'keep' THEN ': too few to matter'
-                    WHEN d.because IS NULL AND e.window_s < ff_internal.threshold('RATES')
-                         AND (e.counted).updated < ff_internal.threshold('FEW') * (e.counted).inserted
-                    THEN ': too few to matter, if that stays so for an hour'
-                    WHEN d.because IS NULL AND (e.counted).updated < few
-                    THEN ': too few to judge from. ' || ff_internal.until(e, d, NULL, (e.counted).updated, few)
-                    ELSE ': ' || ff_internal.until(e, d, e.window_s) END END;
+            SELECT * INTO phrase, reason FROM ff_internal.words_of_few(e, d);
         WHEN 'too_wide' THEN
             phrase := 'one row fills a page';
             reason := format('rows of %s bytes: a page holds one at any fillfactor', round(d.row_width::numeric));

@@ -212,8 +212,8 @@ $$);
 
 -- Judges the last change of each kind of a table, if something was counted since; again hourly, before the first
 -- verdict after an eighth of the time since the change: at most 20, chosen at random so that all get a turn. The first
--- collection of an hour also judges the last change of each setting. Notes verdicts that are new or gone; the last outcome
--- of advice is stored with its prediction. Returns the number of changes tried.
+-- collection of an hour also judges the last change of each setting. Notes verdicts that are new or gone; the last
+-- outcome of advice is stored with its prediction. Returns the number of changes tried.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -239,7 +239,8 @@ BEGIN ATOMIC
                                       WHERE c.rel_id = d.rel_id AND c.change_id = d.change_id OFFSET 0) c
                 UNION ALL
                 (SELECT DISTINCT ON (c.setting) c,
-                        (SELECT substring(e.details FROM '^(helped|no difference|hurt):') FROM ff_internal.advice_event e
+                        (SELECT substring(e.details FROM '^(helped|no difference|hurt):')
+                           FROM ff_internal.advice_event e
                           WHERE e.rel_id IS NULL AND e.seen_at > c.seen_at AND strpos(e.details, c.change) > 0
                           ORDER BY e.seen_at DESC LIMIT 1)
                    FROM ff_internal.changes c

@@ -311,9 +311,9 @@ disk_freed(const DnFacts *f, int step)
 /*
  * Why a change that pays for its table is not worth somebody's time; NULL: it is.  It has to save
  * enough of what the updates of the costliest table cost, or enough disk, and must not write more
- * WAL: a higher fillfactor, too, brings new versions to old pages, which are then logged whole.
- * Half of that is enough if the same was advised before.  Unknown costs are worth it, and so are
- * partitions, which are judged together.
+ * WAL, a lower fillfactor not by a larger share than it saves of the cost: a higher one brings new
+ * versions to old pages, which are then logged whole.  Half of that is enough if the same was
+ * advised before.  Unknown costs are worth it, and so are partitions, which are judged together.
  */
 static const char *
 unworthy(const DnFacts *f, const DnDecision *d)
@@ -336,7 +336,8 @@ unworthy(const DnFacts *f, const DnDecision *d)
 	least_wal = need * fmax(f->most_wal, f->wal_now * f->updated);
 	if (!(wal < least_wal) && wal != 0)
 		return NULL;
-	if (wal < -least_wal)
+	if (wal < -least_wal &&
+		(d->step > d->current_step || f->step_wal[then] / f->wal_now - 1 > 1 - 1 / d->gain))
 		return "more_wal";
 	/* what small tables save in time is within the error, but without WAL it is all that they can save */
 	if ((f->disk_now >= WORTH_DISK || f->wal_now == 0) &&

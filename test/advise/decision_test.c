@@ -290,14 +290,16 @@ test_worth(void)
 		  NULL, 70, "disk that no rewrite is needed for");
 	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6, f.heap_now = 18e6, f.heap_needed = 17e6,
 			   f.step_rewrites[2] = 1), "page_full", "keep", "not_worth", 100, "disk that any rewrite gives back does not count");
-	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 102, f.disk_now = 19.4e6), "page_full", "keep", "more_wal", 100,
-		  "a lower fillfactor that writes more WAL is not worth it");
+	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 117, f.disk_now = 19.4e6), "page_full", "keep", "more_wal", 100,
+		  "a lower fillfactor that writes far more WAL is not worth it");
+	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 116, f.disk_now = 19.4e6), "page_full", "lower", NULL, 70,
+		  "unless it saves as much of the cost");
 	gives(WITH(less_room, COSTS(0.5), f.step_wal[1] = 102, f.step_us[1] = 100, f.step_disk[1] = 11e6, f.disk_now = 20e6),
 		  "settled", "keep", "more_wal", 70, "nor is a higher one, whatever disk it frees");
-	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 102, f.step_wal[1] = 60, f.step_us[1] = 60, f.step_disk[1] = 10e6,
+	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 120, f.step_wal[1] = 60, f.step_us[1] = 60, f.step_disk[1] = 10e6,
 			   f.step_cost[2] = 1.01, f.step_cost[1] = 1), "page_full", "lower", NULL, 90,
 		  "the cheapest step is advised if the one chosen before is refused");
-	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = f.step_wal[1] = 102, f.step_us[1] = 60, f.step_disk[1] = 10e6,
+	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = f.step_wal[1] = 120, f.step_us[1] = 60, f.step_disk[1] = 10e6,
 			   f.step_cost[2] = 1.01, f.step_cost[1] = 1), "page_full", "keep", "more_wal", 100,
 		  "unless that is refused, too");
 	gives(WITH(full_pages, COSTS(0.0099), f.min_worth = 0), "page_full", "lower", NULL, 70, "any worth is enough");
