@@ -42,12 +42,9 @@ BEGIN ATOMIC
                               ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.intervals, k.updates),
                        f.left_out)),
                (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
-                format('%s with %s %s since it; %s with %s are needed%s',
-                       ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates,
-                       -- the first third is left out (settling)
-                       concat(CASE WHEN f.n2 < k.intervals THEN format('; about %s more collections after work',
-                                                                       2 * k.intervals - 1 - floor(1.5 * f.n2)) END,
-                              f.left_out))),
+                concat(format('%s with %s %s since it; %s with %s are needed, besides the first third',
+                              ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates),
+                       f.left_out)),
                (4, f.better <> '' AND (f.worse <> '' OR s.verdict = 'hurt'),
                 CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'
                      ELSE 'no difference' END, false,
