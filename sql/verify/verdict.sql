@@ -207,10 +207,10 @@ SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'),
  ORDER BY v.changed_at DESC, v.relation, v.change
 $$);
 
--- Judges the last change of each kind of a table, if something was counted since; again hourly, before the first
--- verdict after an eighth of the time since the change: at most 20, chosen at random so that all get a turn. The first
--- collection of an hour also judges the last change of each setting. Notes verdicts that are new or gone; the last
--- outcome of advice is stored with its prediction. Returns the number of changes tried.
+-- Judges the last change of each kind of a table, if something was counted since; again after an eighth of the time
+-- since the change, or an hour: at most 20, chosen at random so that all get a turn. The first collection of an hour
+-- also judges the last change of each setting. Notes verdicts that are new or gone; the last outcome of advice is stored
+-- with its prediction. Returns the number of changes tried.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -222,8 +222,7 @@ BEGIN ATOMIC
          ORDER BY c.rel_id, c.kind, c.seen_at DESC
     ), due AS MATERIALIZED (
         SELECT * FROM last l
-         WHERE coalesce(l.judged_at < now() - least(interval '1 hour', CASE WHEN l.verdict IS NULL
-                                                    THEN (l.judged_at - l.seen_at) / 8 END), true)
+         WHERE coalesce(l.judged_at < now() - least(interval '1 hour', (l.judged_at - l.seen_at) / 8), true)
            AND EXISTS (SELECT FROM ff_internal.counter_interval i
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
