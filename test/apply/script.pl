@@ -20,6 +20,8 @@ my $db = q(s h'o"p$ff$);
 $node->safe_psql('postgres', 'CREATE DATABASE "s h\'o""p$ff$"');
 
 sub sql { return $node->safe_psql($db, shift); }
+# A collection that does not ask the model: watched_a_day() does, and a way back needs none.
+sub collect { return sql('SET fillfactor_advisor.fits = 0; CALL ff_collect()'); }
 
 # Runs a file with psql; returns its exit status and its output.
 sub run_file
@@ -129,7 +131,7 @@ sql('CALL make(' . literal($schema) . ', ' . literal($hostile{$_}) . ", 'hostile
 for my $round (1 .. 3)
 {
 	sql('CALL batches(3); SELECT pg_stat_force_next_flush()');
-	sql('CALL ff_collect()');
+	collect();
 }
 
 watched_a_day($node, $db);
@@ -291,7 +293,7 @@ ok(!-e $marker, 'undo: no name was run as a command');
 # the same without the file: from the history
 my $explicit = write_file('explicit.sql', script(q{'explicit'}));
 run_file($file);
-sql('CALL ff_collect()');
+collect();
 sql('ALTER TABLE jobs SET (autovacuum_vacuum_threshold = 99)');
 sql('CREATE TABLE by_hand (i int)');
 sql('CALL ff_collect()');
@@ -312,7 +314,7 @@ is(sql(q{SELECT options FROM sums() WHERE label = 'jobs'}), '{autovacuum_vacuum_
 ($status, $said) = run_file($way_back);
 like($said, qr/0 done, @{[$many - 3]} unchanged, 0 refused/, 'undo from the history: a second run changes nothing');
 sql('ALTER TABLE jobs RESET (autovacuum_vacuum_threshold)');
-sql('CALL ff_collect()');
+collect();
 unlike(script('undo => true'), qr/ff_change/, 'undo from the history: what was undone is not undone again');
 ok(!-e $marker, 'undo from the history: no name was run as a command');
 
@@ -349,7 +351,7 @@ for my $round (1 .. 3)
 	sql("INSERT INTO $_ (line) SELECT repeat('l', 100) FROM generate_series(1, 6000);
 		SELECT pg_stat_force_next_flush()")
 		for qw(log_key log_plain);
-	sql('CALL ff_collect()');
+	collect();
 }
 watched_a_day($node, $db);
 my %sums = map { $_ => sql("SELECT md5(string_agg(x::text, E'\\n' ORDER BY id)) FROM $_ x
@@ -439,7 +441,8 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'copy', has_streaming => 1);
 $standby->start;
 sql(q{CREATE TABLE log_copied (id bigint GENERATED ALWAYS AS IDENTITY, line text) WITH (fillfactor = 40)});
-sql(q{INSERT INTO log_copied (line) SELECT repeat('l', 100) FROM generate_series(1, 6000); CALL ff_collect()})
+sql(q{INSERT INTO log_copied (line) SELECT repeat('l', 100) FROM generate_series(1, 6000);
+	SET fillfactor_advisor.fits = 0; CALL ff_collect()})
 	for 1 .. 3;
 watched_a_day($node, $db);
 my $lsn = $node->lsn('insert');

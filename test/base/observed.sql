@@ -183,7 +183,11 @@ BEGIN
 		CALL ff_collect();
 	END LOOP;
 END $$;
-CALL works(1, 20);
+-- only the last of these collections has to ask the model
+SET fillfactor_advisor.fits = 0;
+CALL works(1, 19);
+RESET fillfactor_advisor.fits;
+CALL works(20, 20);
 SELECT is((count(*), sum(i.inserted), sum(i.updated), sum(i.hot_updated), count(i.newpage_updated), max(heap_bytes),
 	min(began_at), max(ended_at))::text,
 	(20::bigint, 160000::numeric, 160000::numeric, 2000::numeric, 0::bigint, 8192 * 4000::bigint, min(at),

@@ -123,14 +123,15 @@ SET ROLE regress_ff_collector;
 CALL advisor.ff_collect();
 \set first :SQLSTATE
 RESET ROLE;
-UPDATE secret SET v = 1 WHERE id <= 100;
+-- all rows alike: a workload that the model, which many functions below ask, is done with soon
+UPDATE secret SET v = 1;
 SELECT pg_stat_force_next_flush();
 SET ROLE regress_ff_collector;
 CALL advisor.ff_collect();
 \set second :SQLSTATE
 RESET ROLE;
 SELECT is(ARRAY[:'first', :'second'], '{00000,00000}', 'the collector may collect');
-SELECT is((SELECT sum(updated) FROM ff_internal.counter_interval), 100::numeric,
+SELECT is((SELECT sum(updated) FROM ff_internal.counter_interval), 1000::numeric,
 	'the collector has the counters of a table that it may not read');
 SELECT is((SELECT live_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1), 1000::float8,
 	'the collector sampled a table that it may not read');

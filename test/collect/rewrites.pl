@@ -13,7 +13,9 @@ use Test::More tests => 120;
 
 my $node = PostgreSQL::Test::Cluster->new('rewrites');
 $node->init(allows_streaming => 1);
-$node->append_conf('postgresql.conf', "autovacuum = off\nfillfactor_advisor.min_updates = 10");
+# advice on one table asks the model itself
+$node->append_conf('postgresql.conf',
+	"autovacuum = off\nfillfactor_advisor.min_updates = 10\nfillfactor_advisor.fits = 0");
 $node->start;
 
 sub value { return $node->safe_psql('postgres', $_[0]); }
