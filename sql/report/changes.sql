@@ -53,6 +53,6 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_changes(interval) IS
 'What is new, newest first, one line each: advice made (advised), with another fillfactor (moved), withdrawn, '
 'dismissed, taken back, expired, as collections find it when they renew a prediction; changes of tables and server '
-'settings (changed; taken: as advised); verdicts on them; indexes that began or ceased to block updates (blocked, '
-'unblocked); sessions, slots and prepared transactions that held back pruning, and their end; collections that '
-'failed. since: how far to look back. relation: NULL for what concerns all tables.';
+'settings (changed; taken: as advised); verdicts on them, of tables once they came twice in a row; indexes that began '
+'or ceased to block updates (blocked, unblocked); sessions, slots and prepared transactions that held back pruning, '
+'and their end; collections that failed. since: how far to look back. relation: NULL for what concerns all tables.';

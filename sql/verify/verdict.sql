@@ -209,8 +209,8 @@ $$);
 
 -- Judges the last change of each kind of a table, if something was counted since; again after an eighth of the time
 -- since the change, or an hour: at most 20, chosen at random so that all get a turn. The first collection of an hour
--- also judges the last change of each setting. Notes verdicts that are new or gone; the last outcome of advice is stored
--- with its prediction. Returns the number of changes tried.
+-- also judges the last change of each setting. Notes verdicts that are new or gone, of a table once it got the same
+-- twice in a row; the last outcome of advice is stored with its prediction. Returns the number of changes tried.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -227,23 +227,25 @@ BEGIN ATOMIC
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
     ), came AS MATERIALIZED (
-        SELECT (t.c).*, t.had, nullif(j.verdict, 'too early') AS verdict, j.hot_pct
+        SELECT (t.c).*, t.before, w.told, nullif(j.verdict, 'too early') AS verdict, j.hot_pct
           FROM (SELECT c.c, d.verdict
                   FROM due d
                  -- OFFSET 0: search only this table's changes
                  CROSS JOIN LATERAL (SELECT c FROM ff_internal.changes c
                                       WHERE c.rel_id = d.rel_id AND c.change_id = d.change_id OFFSET 0) c
                 UNION ALL
-                (SELECT DISTINCT ON (c.setting) c,
-                        (SELECT substring(e.details FROM '^(helped|no difference|hurt):')
-                           FROM ff_internal.advice_event e
-                          WHERE e.rel_id IS NULL AND e.seen_at > c.seen_at AND strpos(e.details, c.change) > 0
-                          ORDER BY e.seen_at DESC LIMIT 1)
+                (SELECT DISTINCT ON (c.setting) c, NULL
                    FROM ff_internal.changes c
                   WHERE c.rel_id IS NULL AND c.seen_at > now() - ff_internal.lookback()
                     AND NOT EXISTS (SELECT FROM ff_internal.collection o
                                      WHERE o.collection_id < id AND o.began_at >= date_trunc('hour', now()))
-                  ORDER BY c.setting, c.seen_at DESC)) t(c, had)
+                  ORDER BY c.setting, c.seen_at DESC)) t(c, before)
+         CROSS JOIN LATERAL (
+               SELECT (SELECT substring(e.details FROM '^(helped|no difference|hurt):')
+                         FROM ff_internal.advice_event e
+                        WHERE e.rel_id IS NOT DISTINCT FROM (t.c).rel_id AND e.what = 'verdict'
+                          AND e.seen_at > (t.c).seen_at AND strpos(e.details, (t.c).change) > 0
+                        ORDER BY e.seen_at DESC LIMIT 1)) w(told)
          CROSS JOIN LATERAL (
                SELECT max(o.verdict) FILTER (WHERE o.place = 0), max(o.after) FILTER (WHERE o.measure = 'HOT share')
                  FROM ff_internal.judged(t.c) o) j(verdict, hot_pct)
@@ -260,7 +262,8 @@ BEGIN ATOMIC
          WHERE (p.rel_id, p.made_at) = (f.rel_id, f.made_at) AND n.verdict <> ''
     )
     SELECT count(*) FROM (
-        SELECT CASE WHEN n.verdict IS DISTINCT FROM n.had
+        SELECT CASE WHEN n.verdict IS DISTINCT FROM n.told
+                         AND (n.verdict IS NOT DISTINCT FROM n.before OR n.rel_id IS NULL)
                     THEN ff_internal.note(n.rel_id, 'verdict',
                                           format('%s: %s', coalesce(n.verdict, 'too early again'), n.change)) END
           FROM came n OFFSET 0) o;
