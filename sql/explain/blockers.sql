@@ -229,6 +229,7 @@ RETURNS TABLE (
     definition text
 )
 LANGUAGE sql STABLE ROWS 100
+SET jit = off
 AS $$
     SELECT ff_internal.check_role('reader');
     WITH blocker AS MATERIALIZED (

@@ -140,24 +140,36 @@ BEGIN
 END $$;
 -- a session reports its counters when idle, at most once a second
 \o /dev/null
+SET fillfactor_advisor.fits = 0;
 CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
 CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
 CALL work(); SELECT pg_stat_force_next_flush(); CALL ff_collect();
 -- make the history a day long
 UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
 	WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at);
+RESET fillfactor_advisor.fits;
 CALL ff_collect();
 \o
+-- until something changes: the plan for all tables (NULL) and for some, and the lines of the script
+CREATE TEMPORARY TABLE planned AS
+	SELECT t AS of, ff_script_json(t) AS plan FROM unnest(ARRAY[NULL, 'jobs', 'parts', 'part_now', 'log']::regclass[]) t;
+CREATE TEMPORARY TABLE written AS
+	SELECT t AS of, s AS line, n FROM unnest(ARRAY[NULL, 'jobs', 'log']::regclass[]) t,
+		ff_script(t) WITH ORDINALITY x(s, n);
+CREATE FUNCTION pg_temp.plan_of(table_or_all regclass DEFAULT NULL) RETURNS jsonb LANGUAGE sql AS
+	'SELECT plan FROM planned WHERE "of" IS NOT DISTINCT FROM table_or_all';
+CREATE FUNCTION pg_temp.script_of(table_or_all regclass DEFAULT NULL) RETURNS SETOF text LANGUAGE sql AS
+	'SELECT line FROM written WHERE "of" IS NOT DISTINCT FROM table_or_all ORDER BY n';
 
 SELECT ok(NOT passes, 'changes that are not provisional: a test in CI fails') FROM ci;
 SELECT is((SELECT string_agg(relation::text, ' ' ORDER BY relation::text) FROM ff_advise() WHERE action = 'lower'),
 	'jobs part_now', 'the batch table and the current partition are to be lowered');
 SELECT is((SELECT string_agg(c->>'relation', ' ' ORDER BY c->>'relation')
-	FROM jsonb_array_elements(ff_script_json()->'changes') c
+	FROM jsonb_array_elements(pg_temp.plan_of()->'changes') c
 	WHERE c->>'action' = 'lower'),
           'public.jobs public.part_now', 'the plan has all tables that are to be lowered');
 SELECT is((SELECT string_agg(c->>'relation', ' ' ORDER BY place)
-	FROM jsonb_array_elements(ff_script_json()->'changes') WITH ORDINALITY w(c, place)
+	FROM jsonb_array_elements(pg_temp.plan_of()->'changes') WITH ORDINALITY w(c, place)
 	WHERE c->>'cause' <> 'template'),
           (SELECT string_agg(a.relation, ' ' ORDER BY a.place)
               FROM (SELECT x->>'relation' AS relation, n AS place
@@ -171,41 +183,41 @@ SELECT is((SELECT c->>'relation'
               ORDER BY a.wal_bytes_per_day_saved DESC, a.cpu_seconds_per_day_saved DESC, a.disk_bytes_change
               LIMIT 1),
           'the change that saves most WAL comes first');
-SELECT is(ff_script_json('jobs')->'changes'->0->>'statement', (SELECT ddl FROM ff_advise('jobs')),
+SELECT is(pg_temp.plan_of('jobs')->'changes'->0->>'statement', (SELECT ddl FROM ff_advise('jobs')),
 	'the statement is that of the advice');
-SELECT is(ff_script_json('jobs')->'changes'->0->>'undo', 'ALTER TABLE public.jobs RESET (fillfactor);',
+SELECT is(pg_temp.plan_of('jobs')->'changes'->0->>'undo', 'ALTER TABLE public.jobs RESET (fillfactor);',
 	'the undo of a new option is RESET');
-SELECT is(jsonb_array_length(ff_script_json('jobs')->'changes'), 1, 'the plan for one table has one change');
-SELECT is((SELECT string_agg(c->>'relation', ' ') FROM jsonb_array_elements(ff_script_json('parts')->'changes') c),
+SELECT is(jsonb_array_length(pg_temp.plan_of('jobs')->'changes'), 1, 'the plan for one table has one change');
+SELECT is((SELECT string_agg(c->>'relation', ' ') FROM jsonb_array_elements(pg_temp.plan_of('parts')->'changes') c),
 	'public.part_now public.part_next',
 	'the plan for a partitioned table has its current partition and the empty next one');
-SELECT is((SELECT string_agg(c->>'relation', ' ') FROM jsonb_array_elements(ff_script_json('part_now')->'changes') c),
+SELECT is((SELECT string_agg(c->>'relation', ' ') FROM jsonb_array_elements(pg_temp.plan_of('part_now')->'changes') c),
 	'public.part_now', 'the plan for one partition has only that one');
-SELECT is(ff_script_json('parts')->'templates'->0->>'statement',
+SELECT is(pg_temp.plan_of('parts')->'templates'->0->>'statement',
           format('CREATE TABLE ... PARTITION OF public.parts ... WITH (fillfactor = %s);',
               (SELECT recommended_fillfactor FROM ff_advise('part_now'))),
           'the plan for a partitioned table has a template for new partitions');
-SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ '^--   CREATE TABLE ... PARTITION OF public.parts'), 1::bigint,
-	'the script has the template as a comment');
-SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ 'ALTER TABLE public.parts '), 0::bigint,
+SELECT is((SELECT count(*) FROM pg_temp.script_of() s WHERE s ~ '^--   CREATE TABLE ... PARTITION OF public.parts'),
+	1::bigint, 'the script has the template as a comment');
+SELECT is((SELECT count(*) FROM pg_temp.script_of() s WHERE s ~ 'ALTER TABLE public.parts '), 0::bigint,
 	'the script has no statement for the parent');
 
 -- what the script runs is what the plan says
-SELECT is((SELECT string_agg(s, E'\n') FROM ff_script('jobs') s) LIKE E'%\n'
-	|| replace(ff_script_json('jobs')->'changes'->0->>'guarded_statement', ', false);', ', :''undo'');')
+SELECT is((SELECT string_agg(s, E'\n') FROM pg_temp.script_of('jobs') s) LIKE E'%\n'
+	|| replace(pg_temp.plan_of('jobs')->'changes'->0->>'guarded_statement', ', false);', ', :''undo'');')
 	|| E'\n%',
 	true, 'the script runs the guarded statement of the plan');
-SELECT is((SELECT c->>'guarded_undo' FROM jsonb_array_elements(ff_script_json('jobs')->'changes') c),
+SELECT is((SELECT c->>'guarded_undo' FROM jsonb_array_elements(pg_temp.plan_of('jobs')->'changes') c),
 	(SELECT left(c->>'guarded_statement', -7) || 'true);'
-		FROM jsonb_array_elements(ff_script_json('jobs')->'changes') c),
+		FROM jsonb_array_elements(pg_temp.plan_of('jobs')->'changes') c),
 	'the guarded undo is the same call');
 -- the length of the script: the guard once, and a few lines for each change
-SELECT cmp_ok((SELECT count(*) FROM ff_script('jobs')) + 4 * 3, '<=', 62::bigint,
+SELECT cmp_ok((SELECT count(*) FROM pg_temp.script_of('jobs')) + 4 * 3, '<=', 62::bigint,
 	'a script of five changes has at most 62 lines');
-SELECT cmp_ok((SELECT count(*) FROM ff_script()) - (SELECT count(*) FROM ff_script('jobs')), '<=',
-	4 * (jsonb_array_length(ff_script_json()->'changes') - 1) + 4::bigint,
+SELECT cmp_ok((SELECT count(*) FROM pg_temp.script_of()) - (SELECT count(*) FROM pg_temp.script_of('jobs')), '<=',
+	4 * (jsonb_array_length(pg_temp.plan_of()->'changes') - 1) + 4::bigint,
 	'each further change takes at most four lines, a template three, rewrites one of the head');
-SELECT is((SELECT count(*) FROM ff_script() s WHERE s ~ '[[:cntrl:]]'), 0::bigint,
+SELECT is((SELECT count(*) FROM pg_temp.script_of() s WHERE s ~ '[[:cntrl:]]'), 0::bigint,
 	'no line of the script has control characters');
 
 -- a part of the script, and provisional changes
@@ -215,14 +227,14 @@ SELECT is((SELECT count(*) FROM ff_script(top => 1) s
 SELECT is((SELECT count(*) FROM ff_script(top => 1) s
 	WHERE s ~ '^-- brings: +[0-9]+ changes?(, provisional)?: .*; [0-9]+ more left out by top$'),
 	1::bigint, 'top => 1: the script says how many changes are left out');
-SELECT is(jsonb_array_length(ff_script_json(top => 100)->'changes'), jsonb_array_length(ff_script_json()->'changes'),
+SELECT is(jsonb_array_length(ff_script_json(top => 100)->'changes'), jsonb_array_length(pg_temp.plan_of()->'changes'),
 	'top => 100: all changes');
 SELECT throws_ok('SELECT ff_script(top => 0)', '22023', NULL, 'top => 0 is an error');
 CREATE TEMP TABLE made AS SELECT jsonb_set(jsonb_set(p, '{changes,0,provisional}', provisional::text::jsonb), '{total}',
 		ff_internal.plan_total(ARRAY[jsonb_set(p->'changes'->0, '{provisional}', provisional::text::jsonb)]
 			|| ARRAY(SELECT jsonb_build_object('provisional', false, 'wal_saved', 3 * 1024 * 1024,
 				'disk_bytes_change', -1024 * 1024)))) AS plan, provisional
-  FROM (SELECT ff_script_json('jobs') AS p) j, unnest(ARRAY[true, false]) provisional;
+  FROM (SELECT pg_temp.plan_of('jobs') AS p) j, unnest(ARRAY[true, false]) provisional;
 SELECT is((SELECT string_agg(coalesce(substring(s, '^.*CALL'), ''), ', ' ORDER BY n)
 	FROM made, ff_internal.script(plan, true) WITH ORDINALITY x(s, n)
             WHERE provisional AND s ~ 'CALL pg_temp.ff_change[(].[{]'), '\if :provisional \\ CALL',
@@ -255,12 +267,12 @@ SELECT count(set_config('standard_conforming_strings', 'on', false)),
 
 -- rewrites: table log wastes half of its pages
 SELECT is((SELECT action FROM ff_advise('log')), 'raise', 'fillfactor of log is to be raised');
-SELECT is((SELECT count(*) FROM ff_script('log') s WHERE s !~ '^--' AND s ~ 'VACUUM|ff_rewrite'), 0::bigint,
+SELECT is((SELECT count(*) FROM pg_temp.script_of('log') s WHERE s !~ '^--' AND s ~ 'VACUUM|ff_rewrite'), 0::bigint,
 	'no rewrite is in the script by default');
-SELECT is((SELECT count(*) FROM ff_script('log') s
+SELECT is((SELECT count(*) FROM pg_temp.script_of('log') s
 	WHERE s ~ '^--   rewrite: gives back .* at once; .* free disk, about .* of WAL by VACUUM FULL'),
 	1::bigint, 'the script says what a rewrite gives back and needs');
-SELECT is((SELECT count(*) FROM ff_script('log') s WHERE s ~ '^-- rewrites: +ff_script[(]rewrite => true[)]'),
+SELECT is((SELECT count(*) FROM pg_temp.script_of('log') s WHERE s ~ '^-- rewrites: +ff_script[(]rewrite => true[)]'),
 	1::bigint, 'the script says how to get rewrites');
 SELECT is((SELECT count(*) FROM ff_script('log', true) s
 	WHERE s ~ ($x$^SELECT pg_temp.ff_rewrite\('{public,log,\d+}', '{fillfactor=\d+}', \d+, $x$
@@ -270,7 +282,7 @@ SELECT is((SELECT count(*) FROM ff_script('jobs', true) s WHERE s ~ 'VACUUM'), 0
 	'a script with rewrites has none for a table whose updates are on new pages');
 SELECT ok((m->>'disk_bytes')::bigint > 0 AND (m->>'free_bytes')::bigint > 0 AND (m->>'possible')::boolean,
 	'the JSON form has disk needed and free')
-  FROM jsonb_array_elements(ff_script_json('log')->'changes'->0->'rewrite'->'methods') m
+  FROM jsonb_array_elements(pg_temp.plan_of('log')->'changes'->0->'rewrite'->'methods') m
  WHERE m->>'method' = 'VACUUM FULL';
 
 ALTER TABLE log ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY;

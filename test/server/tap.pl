@@ -12,7 +12,8 @@ use TAP::Harness;
 # The slowest files start first.
 my @slow = qw(rehearsal/test/rehearsal test/report/report test/model/regret test/collect/steps test/flow/two_weeks
 	test/model/model test/base/package hub/test/fleet test/collect/rewrites test/collect/statements hub/test/mirror
-	test/base/names test/collect/identity test/collect/locks test/apply/script test/flow/loop test/collect/epochs);
+	test/base/names test/collect/identity test/collect/locks test/collect/resources test/apply/script test/flow/loop
+	test/collect/epochs hub/test/mirror_follow);
 # Lines shown of the output of a file that did not finish.
 my $lines_shown = 15;
 
