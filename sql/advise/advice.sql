@@ -176,6 +176,12 @@ AS $$
                     t.reason, y.next,
                     'Rewriting it takes ' || ff_internal.rewrite_time(m.seconds) || ', '
                         || pg_size_pretty(m.disk_bytes) || ' of disk and ' || pg_size_pretty(m.wal_bytes) || ' of WAL.',
+                    -- computed again for one table
+                    (SELECT format('By newer evidence than the overview, which shows %s since %s.', o.to_fillfactor,
+                                   ff_internal.minute(o.made_at))
+                       FROM ff_internal.fit o
+                      WHERE $1 = e.relation AND o.rel_id = e.rel_id AND o.from_fillfactor = e.fillfactor
+                        AND o.to_fillfactor <> d.recommended_fillfactor),
                     v.shards, l.lacks)), ff_internal.confidence_words(d)),
                 CASE WHEN x.advised AND e.fillfactor <> d.recommended_fillfactor
                      THEN ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor])

@@ -24,7 +24,9 @@ BEGIN
     END IF;
     INSERT INTO ff_internal.excluded (pattern, since) VALUES (pattern, now()) ON CONFLICT DO NOTHING;
     IF ff_internal.tables_matching(pattern) ^@ '0 ' THEN
-        RAISE WARNING 'no table matches % now', pattern USING HINT = 'Tables made later may; ff_include() removes it.';
+        RAISE WARNING 'no table matches % now', pattern
+            USING HINT = 'Tables made later may; ff_include() removes it.'
+                         || CASE WHEN pattern ~ '"' THEN ' In a pattern, names have no quotes.' ELSE '' END;
     END IF;
     RETURN format('%s leaves out %s', pattern, ff_internal.tables_matching(pattern));
 END

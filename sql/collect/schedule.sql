@@ -50,7 +50,8 @@ DECLARE
                         (0?[1-9]|1[0-2]|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec),
                         ([0-7]|sun|mon|tue|wed|thu|fri|sat)}'::text[]) n);
     cron_version CONSTANT integer[] := (
-        SELECT regexp_match(e.extversion, '^(\d+)[.](\d+)') FROM pg_extension e WHERE e.extname = 'pg_cron');
+        SELECT regexp_match(coalesce(x.installed_version, x.default_version), '^(\d+)[.](\d+)')
+          FROM pg_available_extensions x WHERE x.name = 'pg_cron');
 BEGIN
     IF schedule IS NULL THEN
         PERFORM ff_internal.refuse('22004', 'schedule must not be null', NULL,

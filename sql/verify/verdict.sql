@@ -18,7 +18,10 @@ BEGIN ATOMIC
                string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'equal') AS equal,
                string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'unclear') AS unclear,
                max(w.difference) FILTER (WHERE w.measure = 'bytes per row' AND w.weight > 0) AS size,
-               sum(w.weight * ln(1 + w.difference / 100)) FILTER (WHERE w.weight > 0 AND w.difference > -100) AS cost,
+               -- what is unclear does not count
+               sum(w.weight * ln(1 + w.difference / 100))
+                   FILTER (WHERE w.weight > 0 AND w.difference > -100
+                             AND (w.verdict IN ('better', 'worse') OR w.measure = 'bytes per row')) AS cost,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
                '; ' || max(w.note) FILTER (WHERE w.place = 1) AS left_out,
                max(w.before) FILTER (WHERE w.place = 1) AS n1, max(w.after) FILTER (WHERE w.place = 1) AS n2,

@@ -110,7 +110,7 @@ CREATE TABLE odd (id int PRIMARY KEY, v int);
 INSERT INTO odd SELECT g, 0 FROM generate_series(1, 100) g;
 SELECT is(reltuples, -1::real, 'a table that was never analyzed has reltuples -1') FROM pg_class WHERE relname = 'odd';
 CALL ff_collect();
-SELECT results_eq($$ SELECT cause, action, split_part(reason, ';', 1) FROM ff_advise('empty') $$,
+SELECT results_eq($$ SELECT cause, action, split_part(reason, E'.\n', 1) FROM ff_advise('empty') $$,
 	$$
 		VALUES ('no_data', 'wait',
 			'One collection so far: one more is needed, after some work') $$,
@@ -121,7 +121,7 @@ DELETE FROM empty;
 VACUUM empty;
 SELECT pg_stat_force_next_flush();
 CALL ff_collect();
-SELECT results_eq($$ SELECT cause, action, split_part(reason, ';', 1) FROM ff_advise('empty') $$,
+SELECT results_eq($$ SELECT cause, action, split_part(reason, E'.\n', 1) FROM ff_advise('empty') $$,
 	$$ VALUES ('no_data', 'wait', 'The table is empty: it is judged once a collection finds rows in it') $$,
 	'a table that was emptied: wait for rows');
 SELECT isnt(sampled_at, NULL, 'a table that was never analyzed was sampled')

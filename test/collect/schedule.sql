@@ -143,7 +143,10 @@ SELECT is(ff_schedule('7 * * * *'),
         '7 * * * *', format('CALL ff_internal.collect() -- left without the extension? SELECT cron.unschedule(%L);',
             'fillfactor_advisor ' || current_database()), current_database()),
     'elsewhere: the statement to schedule there');
-SELECT matches(ff_schedule('59 seconds'), '''59 seconds''', 'elsewhere: a schedule in seconds is passed on to pg_cron');
+SELECT is(pg_temp.code($$SELECT ff_schedule('59 seconds')$$),
+	CASE WHEN default_version ~ '^1[.][0-4]' THEN '22023' ELSE '00000' END,
+	'elsewhere: a schedule in seconds is passed on to pg_cron, from 1.5 on')
+	FROM (SELECT) one LEFT JOIN pg_available_extensions x ON x.name = 'pg_cron';
 SELECT is(ff_unschedule(),
     format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;',
         'fillfactor_advisor ' || current_database(),

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(124);
+SELECT plan(126);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -427,6 +427,14 @@ SELECT matches((SELECT verdict || ': ' || note FROM told('slower')),
         '1\.000 -> 2\.000 ms [(][+]100 %[)]; weighed together, '
     'cost \+39\.3 %',
     'gains and losses are weighed together');
+-- what is unclear is not weighed
+SAVEPOINT unclear;
+SELECT story('wide2', '{1000,1000,1000,1000,1000,1000}', '{500,505,495,500,505,495}', '{1000,1000,1000,1000,1000,1000}',
+    '{900,905,895,900,905,895}', row_bytes => '{100,500}') AS wide2 \gset
+SELECT statement(:wide2, 5, '{10,190,10,190,10,190}', '{5,95,5,95,5,95}', wal2 => 1000);
+SELECT is((SELECT verdict FROM told('wide2', 'statement time')), 'unclear', 'half the time, but the intervals scatter');
+SELECT is((SELECT verdict FROM told('wide2')), 'hurt', 'what is unclear does not outweigh the size');
+ROLLBACK TO unclear;
 -- as wide as a terminal: short lines, the undo on a line of its own
 SELECT is((SELECT (relation, change, verdict, result)::text FROM ff_verified WHERE relation = 'slower'::regclass),
 	('slower'::regclass, '100 -> 50', 'hurt', E'HOT share 50.0 -> 55.0 %;\nWAL per update 1000 -> 950 bytes (-5 %);\n'
