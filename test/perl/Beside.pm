@@ -29,15 +29,17 @@ sub psql_beside
 		map { ('-c', $_) } @commands);
 }
 
-# collect_all(NODE, DATABASE): a collection that sees the counters of every session that has ended.
+# collect_all(NODE, DATABASE [, FITS]): a collection that sees the counters of every session that has ended. FITS: most
+# fits that it makes, 0 if nobody reads them.
 sub collect_all
 {
-	my ($node, $database) = @_;
+	my ($node, $database, $fits) = @_;
 	$node->poll_query_until($database,
 		q(SELECT count(*) = 0 FROM pg_stat_activity
 			WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()))
 	  or die 'sessions of the workload stay';
-	return $node->safe_psql($database, 'CALL ff_collect()');
+	return $node->safe_psql($database,
+		(defined $fits ? "SET fillfactor_advisor.fits = $fits; " : '') . 'CALL ff_collect()');
 }
 
 # time_passes(NODE, DATABASE, INTERVAL): all times in the history, except those that the server also knows, move that
