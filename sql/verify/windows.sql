@@ -159,7 +159,8 @@ END;
 
 -- Sums by measure and interval over the statements that ran in both ranges and only update the table, at top level; all
 -- if relation_id is NULL. x: the amount. m: its rows or calls. n: what x would be if each
--- statement still cost what it did before the change. q: least variance, see compared().
+-- statement still cost what it did before the change. q: least variance, see compared(); images of pages come by
+-- checkpoints, so their WAL is as uncertain as the number of those.
 CREATE FUNCTION ff_internal.statements_observed(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
 RETURNS TABLE (place integer, measure text, unit text, side text, x float8, m float8,
                n float8, q float8)
@@ -168,10 +169,14 @@ BEGIN ATOMIC
     WITH said AS (
         SELECT h.statement_id, h.ended_at, v.*,
                CASE WHEN t.middle <@ earlier THEN 'before' WHEN t.middle <@ later THEN 'after' END AS side
-          FROM ff_internal.statement_history h
+          FROM (SELECT extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) OFFSET 0)
+               k(checkpoint_s)
+         CROSS JOIN ff_internal.statement_history h
          CROSS JOIN LATERAL (SELECT h.began_at + (h.ended_at - h.began_at) / 2,
                                     ff_internal.stddev_of(h.calls, h.total_ms, h.squares)) t(middle, stddev_ms)
-         CROSS JOIN LATERAL (VALUES (11, 'WAL per update', 'bytes', h.wal_bytes, h.rows, 0),
+         CROSS JOIN LATERAL (VALUES
+               (11, 'WAL per update', 'bytes', h.wal_bytes, h.rows, least(8192.0 * h.wal_fpi, h.wal_bytes) ^ 2
+                / greatest(1, extract(epoch FROM h.ended_at - h.began_at) / k.checkpoint_s)),
                (12, 'blocks per update', 'blocks', h.blocks_hit + h.blocks_read, h.rows, 0),
                (13, 'statement time', 'ms', h.total_ms, h.calls, h.calls * t.stddev_ms ^ 2),
                (14, 'deviation of time', 'ms', h.calls * t.stddev_ms, h.calls, 0)) v(place, measure, unit, x, m, q)

@@ -256,7 +256,7 @@ UPDATE ff_internal.observed SET said = said || '{"live": 0, "relpages": 0, "relt
 SELECT is((ff_internal.observed_sample('job'::regclass, NULL)).live_rows, NULL,
 	'nor is it if it was never analyzed, and has pages that nothing was inserted into');
 UPDATE ff_internal.page_sample SET live_rows = NULL, rows_per_page = NULL;
-SELECT is((action, cause, reason)::text, ('wait', 'no_data',
+SELECT is((action, cause, split_part(reason, E'\n', 1))::text, ('wait', 'no_data',
 	'How many rows it has is not known since its statistics were reset: ANALYZE it on the source.')::text,
 	'which the advice says')
 	FROM ff_advise('job');

@@ -114,10 +114,10 @@ is(value(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'fillfactor'}), 
 	'a change is in the history of another cluster');
 is(value(q{SELECT count(*) FROM ff_verify() WHERE change <> ''}), 0, 'ff_verify() shows it of no table here');
 is(value(q{SELECT string_agg(note, '') FROM ff_verify('here')}),
-	'not collected yet: run CALL ff_collect() or ff_schedule()',
-	'ff_verify() of a table says that it was not collected yet');
+	'the history comes from another server or database: run CALL ff_collect() to take it up',
+	'ff_verify() of a table says that the history has to be taken up');
 is(value(q{SELECT string_agg(event, '') FROM ff_history('here')}),
-	'not collected yet: run CALL ff_collect() or ff_schedule()', 'ff_history() says the same');
+	'the history comes from another server or database: run CALL ff_collect() to take it up', 'ff_history() says the same');
 is(value('SELECT count(*) FROM ff_metrics'), 0, 'ff_metrics has no row');
 is(value('SELECT count(*) FROM ff_internal.table_proposals()'), 0, 'no option of a table is proposed');
 is(collect(), '', 'a collection matches the tables');
