@@ -316,6 +316,8 @@ $node->safe_psql('postgres', 'CREATE DATABASE none');
 $node->safe_psql('none', 'CREATE EXTENSION fillfactor_advisor');
 my $none = $node->safe_psql('none', 'SELECT ff_report()');
 check_html($none, 'no table');
+$node->psql('none', 'SELECT FROM ff_advice', stderr => \my $told);
+like($told, qr/^psql:.*NOTICE:  this database has no tables$/m, 'no table: the overview says so');
 has($none, qr/Nothing was collected yet/, 'no table: the report says that nothing was collected');
 like($node->safe_psql('none', q(SELECT evidence FROM ff_settings() WHERE setting = 'backend_flush_after')),
 	qr/^no table with pages in this database yet, memory (?:unknown|\d+ [kMGT]B), shared_buffers \d+ [kMG]B$/,
