@@ -278,7 +278,6 @@ DECLARE
     a       record;
     changes jsonb[] := '{}';
     total   jsonb;
-    seen    bigint := 0;
     unused  bigint := 0;     -- tables that nothing is written to
 BEGIN
     PERFORM ff_internal.check_role('reader');
@@ -287,7 +286,6 @@ BEGIN
                ff_internal.saves(v.advice, v.evidence, v.wal_saved) AS saving
           FROM ff_internal.advice() v
     LOOP
-        seen := seen + 1;
         IF a.phrase = 'not written to' AND a.gain_pct IS NULL THEN
             unused := unused + 1;
             CONTINUE;
@@ -308,7 +306,7 @@ BEGIN
     RAISE NOTICE '%', concat_ws('; ',
         (SELECT 'mirror of ' || s.database || coalesce(' on ' || (s.observed->>'host'), '')
            FROM ff_internal.server s WHERE s.observed IS NOT NULL),
-        coalesce(ff_internal.restored(), CASE seen WHEN 0 THEN 'this database has no tables' END, total->>'words'),
+        coalesce(ff_internal.restored(), CASE WHEN NOT FOUND THEN 'this database has no tables' END, total->>'words'),
         'watched for ' || (SELECT ff_internal.span(s) FROM CAST(total->>'observed_s' AS float8) s
                             WHERE s < ff_internal.threshold('FULL_DAY')),
         'nothing is written to ' || ff_internal.counted(nullif(unused, 0), 'more table'));

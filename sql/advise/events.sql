@@ -15,8 +15,7 @@ BEGIN
     IF worth >= 0 AND (what = 'advised' AND wal_bytes >= worth * 1048576 OR what = 'verdict' AND details ^@ 'hurt') THEN
         PERFORM pg_notify('fillfactor_advisor',
                           left(ff_internal.plain(concat_ws(' ', o.name, what || ':', details)), 2000))
-           FROM (SELECT (SELECT ff_internal.quoted_name(r.nspname::text) || '.'
-                                || ff_internal.quoted_name(r.relname::text)
+           FROM (SELECT (SELECT ff_internal.quoted_name(r.nspname, r.relname)
                            FROM ff_internal.relation r WHERE r.rel_id = id)) o(name);
     END IF;
 END

@@ -6,7 +6,7 @@ LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     -- PL/pgSQL keeps the plan, SQL functions do not
-    RETURN (SELECT ff_internal.quoted_name(n.nspname::text) || '.' || ff_internal.quoted_name(c.relname::text)
+    RETURN (SELECT ff_internal.quoted_name(n.nspname, c.relname)
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
 END
 $$;

@@ -86,6 +86,11 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN name ~ ff_internal.unprintable() THEN 'U&"' || ff_internal.escaped(name, '"') || '"'
             ELSE quote_ident(name) END;
 
+-- A table's name with its schema, likewise.
+CREATE FUNCTION ff_internal.quoted_name(nspname name, relname name) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN ff_internal.quoted_name(nspname::text) || '.' || ff_internal.quoted_name(relname::text);
+
 -- A literal for generated SQL, always on one line; NULL for NULL.
 CREATE FUNCTION ff_internal.quoted_text(content text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE

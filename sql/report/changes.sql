@@ -10,7 +10,7 @@ BEGIN
     PERFORM ff_internal.check_role('reader');
     RETURN QUERY
     SELECT date_trunc('second', o.at),
-           (SELECT ff_internal.quoted_name(r.nspname::text) || '.' || ff_internal.quoted_name(r.relname::text)
+           (SELECT ff_internal.quoted_name(r.nspname, r.relname)
               FROM ff_internal.relation r WHERE r.rel_id = o.rel_id), o.what, o.details
       FROM (SELECT e.seen_at, e.rel_id, e.what, e.details FROM ff_internal.advice_event e
             UNION ALL

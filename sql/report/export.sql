@@ -22,8 +22,7 @@ RETURN (
                'advice', (
                    SELECT coalesce(jsonb_agg(jsonb_build_object(
                               'oid', a.relation::oid::bigint,
-                              'relation', ff_internal.quoted_name((v.evidence).nspname::text) || '.'
-                                          || ff_internal.quoted_name((v.evidence).relname::text),
+                              'relation', ff_internal.quoted_name((v.evidence).nspname, (v.evidence).relname),
                               'fillfactor', a.fillfactor, 'advised', nullif(a.recommended_fillfactor, a.fillfactor),
                               'action', a.action, 'confidence', a.confidence, 'provisional', a.provisional,
                               'why', v.phrase, 'gain_pct', a.gain_pct, 'observed_s', extract(epoch FROM a.observed),

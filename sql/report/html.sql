@@ -14,8 +14,7 @@ $$;
 -- A table's name as HTML that may wrap only after dots and underscores.
 CREATE FUNCTION ff_internal.html_name(nspname name, relname name) RETURNS text
 LANGUAGE sql STABLE
-RETURN replace(replace(ff_internal.html(ff_internal.quoted_name(nspname::text) || '.'
-                                        || ff_internal.quoted_name(relname::text)), '.', '.<wbr>'), '_', '_<wbr>');
+RETURN replace(replace(ff_internal.html(ff_internal.quoted_name(nspname, relname)), '.', '.<wbr>'), '_', '_<wbr>');
 
 -- A number with its unit; NULL for NULL.
 CREATE FUNCTION ff_internal.number(value float8, digits integer, unit text DEFAULT '') RETURNS text

@@ -230,7 +230,11 @@ BEGIN ATOMIC
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
     ), came AS MATERIALIZED (
-        SELECT (t.c).*, t.before, w.told, nullif(j.verdict, 'too early') AS verdict, j.hot_pct
+        SELECT (t.c).*, t.before,
+               (SELECT substring(e.details FROM '^(helped|no difference|hurt):') FROM ff_internal.advice_event e
+                 WHERE e.rel_id IS NOT DISTINCT FROM (t.c).rel_id AND e.what = 'verdict'
+                   AND e.seen_at > (t.c).seen_at AND strpos(e.details, (t.c).change) > 0
+                 ORDER BY e.seen_at DESC LIMIT 1) AS told, nullif(j.verdict, 'too early') AS verdict, j.hot_pct
           FROM (SELECT c.c, d.verdict
                   FROM due d
                  -- OFFSET 0: search only this table's changes
@@ -243,12 +247,6 @@ BEGIN ATOMIC
                     AND NOT EXISTS (SELECT FROM ff_internal.collection o
                                      WHERE o.collection_id < id AND o.began_at >= date_trunc('hour', now()))
                   ORDER BY c.setting, c.seen_at DESC)) t(c, before)
-         CROSS JOIN LATERAL (
-               SELECT (SELECT substring(e.details FROM '^(helped|no difference|hurt):')
-                         FROM ff_internal.advice_event e
-                        WHERE e.rel_id IS NOT DISTINCT FROM (t.c).rel_id AND e.what = 'verdict'
-                          AND e.seen_at > (t.c).seen_at AND strpos(e.details, (t.c).change) > 0
-                        ORDER BY e.seen_at DESC LIMIT 1)) w(told)
          CROSS JOIN LATERAL (
                SELECT max(o.verdict) FILTER (WHERE o.place = 0), max(o.after) FILTER (WHERE o.measure = 'HOT share')
                  FROM ff_internal.judged(t.c) o) j(verdict, hot_pct)

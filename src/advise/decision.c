@@ -426,8 +426,11 @@ refusal(const DnFacts *f, const DnDecision *d)
 	return why != NULL ? why : unworthy(f, d);
 }
 
-/* The choice before may have kept a step that is refused now: then the cheapest one, if that is not. */
-static void
+/*
+ * The choice before may have kept a step that is refused now: then the cheapest one, if that is
+ * not.  Returns whether it is taken.
+ */
+static int
 take_cheapest(const DnFacts *f, DnDecision *d)
 {
 	DnDecision	other = *d;
@@ -436,31 +439,30 @@ take_cheapest(const DnFacts *f, DnDecision *d)
 		if (f->step_cost[i] <= 1)
 			other.step = f->step_fillfactor[i];
 	other.gain = f->best_gain;
-	if (other.step != d->step && other.step != d->current_step && d->because == NULL &&
-		refusal(f, &other) == NULL)
-		*d = other;
+	if (other.step == d->step || other.step == d->current_step || d->because != NULL ||
+		refusal(f, &other) != NULL)
+		return 0;
+	*d = other;
+	d->needed_confidence = needed(f, d);
+	return 1;
 }
 
 /* A table with enough updates for the model. */
 static void
 act_on_model(const DnFacts *f, DnDecision *d)
 {
-	const char *why;
-	int			way;
-
-	if (d->gain > 1 && d->step != d->current_step && refusal(f, d) != NULL)
-		take_cheapest(f, d);
-	way = sign(d->step - d->current_step);
-	if (d->gain > 1 && way != 0)
+	if (d->gain > 1 && d->step != d->current_step)
 	{
-		why = refusal(f, d);
-		if (why != NULL)
+		const char *why = refusal(f, d);
+		int			way;
+
+		if (why != NULL && !take_cheapest(f, d))
 		{
 			d->because = why;
 			d->action = "keep";
 			return;
 		}
-		d->needed_confidence = needed(f, d);
+		way = sign(d->step - d->current_step);
 		why = hindrance(f, d, way);
 		if (why != NULL)
 			d->because = why;
@@ -490,8 +492,9 @@ worth_rewriting(const DnFacts *f)
 
 /*
  * What a rewrite at the present fillfactor would do: it pays, by the model and by what is
- * worth a change, unless full pages get room by themselves; or pages are mostly empty (bloat), and it is possible, or useless, because the
- * table fills them again, or because their versions wait for a snapshot to end.
+ * worth a change, unless full pages get room by themselves; or pages are mostly empty (bloat),
+ * and it is possible, or useless, because the table fills them again, or because their versions
+ * wait for a snapshot to end.
  */
 static const char *
 rewrite(const DnFacts *f, const DnDecision *d)
