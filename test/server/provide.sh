@@ -175,9 +175,12 @@ find_in_chroots()
 # the chroot lacks.  Sets FFA_OLDER_SERVERS (its pg_config), and LD_LIBRARY_PATH.
 provide_older()
 {
-	local config what file dir=$WORK/older
-	config=/usr/lib/postgresql/$(default_version)/bin/pg_config
+	local version config what file dir=$WORK/older
+	version=$(default_version)
+	config=/usr/lib/postgresql/$version/bin/pg_config
 	{ [ -n "$ROOT" ] && [ -x "$config" ]; } || return 0
+	# a fresh machine may lack its headers
+	( provide_host "$version" ) || return 0
 	mkdir -p "$dir/libraries"
 	for what in bindir pkglibdir sharedir includedir-server; do
 		what=$("$config" --"$what")
