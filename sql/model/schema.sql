@@ -45,6 +45,7 @@ CREATE TYPE ff_internal.choice AS (
     settle_updates   float8, -- rows updated until then
     filled_at        integer, -- fillfactor at which its pages were filled, if higher than the table's
     update_call_rows float8, -- rows updated per call of a statement
+    set_apart        float8, -- rows of an update that happened once and that the model left out; 0: none
     workload             jsonb -- explanation closest to the prediction once settled, as TwinWorkload (src/model/twin.h)
 );
 $$);

@@ -352,6 +352,8 @@ hindrance(const DnFacts *f, const DnDecision *d, int way)
 {
 	int			clear = d->gain >= clear_ratio(f);
 	int			standing = sign(f->standing_to - f->standing_from);
+	/* what the fit left out does not matter if enough is left */
+	double		apart = f->updated - f->set_apart >= ENOUGH * f->min_updates ? f->set_apart : 0;
 
 	/*
 	 * After a recent change of fillfactor, not another one within a day or for an unclear
@@ -367,9 +369,9 @@ hindrance(const DnFacts *f, const DnDecision *d, int way)
 					f->since_updated * f->window_s < AS_BUSY * f->updated * f->since_change_s))
 		return "watched_too_briefly";
 	/* what was done once may never be done again: by a statement, or in many batches */
-	if (way < 0 && f->updated_once > ONCE * f->updated)
+	if (way < 0 && f->updated_once - apart > ONCE * (f->updated - apart))
 		return "ran_once";
-	if (way < 0 && f->updated_in_burst > ONCE * f->updated)
+	if (way < 0 && f->updated_in_burst - apart > ONCE * (f->updated - apart))
 		return "one_burst";
 	/* after a change of its indexes, too, a day, unless the same was advised before */
 	if (f->since_change_s < fmin(FULL_DAY, f->window_s) &&

@@ -66,6 +66,7 @@ FACT(filled_at)					/* fillfactor of its pages, if higher than its own */
 FACT(model_confidence)
 FACT(settling)
 FACT(update_call_rows)
+FACT(set_apart)					/* rows of an update that happened once, which the fit left out */
 FACT(updated_once)				/* by statements that ran once; looked up after a day, if a change pays */
 FACT(updated_in_burst)			/* in its busiest two hours; likewise */
 FACTS(step_fillfactor)			/* its curve */

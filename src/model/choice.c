@@ -622,6 +622,7 @@ ff_choose(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Choic
 	memset(d, 0, sizeof(*d));
 	ff_evidence_set_apart(&habit);
 	e = &habit;
+	d->set_apart = or_else(e->event.rows, 0);
 	few = !(ff_evidence_window(e).updated >= or_else(e->min_updates, 1));
 	planned = ff_plan(e, &fit->plan);
 	r = read_rates(e, &fit->plan);

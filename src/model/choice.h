@@ -41,6 +41,7 @@ typedef struct Choice
 	double		agreement;		/* weight of the workloads in which the best step is cheaper */
 	double		confidence;		/* 0..1 */
 	double		calls;			/* UPDATE statements per row updated */
+	double		set_apart;		/* rows of an update that happened once, left out; 0: none */
 	double		settling;		/* weight of the workloads that settle by themselves */
 	double		settle_updates; /* mean until they have settled, rows updated */
 } Choice;

@@ -17,7 +17,7 @@
 
 /* Increase it with every change of the model's results: stored fits of another version are
  * not used. */
-#define MODEL_VERSION	17
+#define MODEL_VERSION	18
 
 /* Upper limit of sizes in the result, so that all are written exactly (chosen). */
 #define MOST_BYTES	1e16
@@ -212,6 +212,7 @@ append_choice(StringInfo t, const Model *m)
 		{"settle_updates", fitted && d->settling > 0 ? d->settle_updates : NAN},
 		{"filled_at", p->filled_at > p->fillfactor ? p->filled_at : NAN},
 		{"update_call_rows", 1 / d->calls},
+		{"set_apart", d->set_apart},
 		{NULL}
 	});
 	if (fitted)

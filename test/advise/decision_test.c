@@ -218,6 +218,14 @@ test_hindrances(void)
 	gives(WITH(full_pages, f.updated_once = 30001), "page_full", "wait", "ran_once", 100,
 		  "most updates were of a statement that ran once");
 	gives(WITH(full_pages, f.updated_once = 30000), "page_full", "lower", NULL, 70, "half of them were");
+	gives(WITH(full_pages, f.updated_once = 50000, f.set_apart = 40000), "page_full", "lower", NULL, 70,
+		  "most were, but the fit left them out");
+	gives(WITH(full_pages, f.updated_once = 50001, f.set_apart = 40000), "page_full", "wait", "ran_once", 100,
+		  "most of the others were, too");
+	gives(WITH(full_pages, f.updated_once = 59001, f.updated_in_burst = 59001, f.set_apart = 59001), "page_full", "wait", "ran_once",
+		  100, "too few are left");
+	gives(WITH(full_pages, f.updated_in_burst = 50000, f.set_apart = 40000), "page_full", "lower", NULL, 70,
+		  "most came in two hours, of an update that the fit left out");
 	gives(WITH(full_pages, f.updated_in_burst = 30001), "page_full", "wait", "one_burst", 100,
 		  "most updates came in two hours");
 	gives(WITH(full_pages, f.updated_in_burst = 30000), "page_full", "lower", NULL, 70, "half of them did");
