@@ -41,6 +41,14 @@ BEGIN ATOMIC
           ORDER BY s.side, p.sampled_at DESC)
         UNION ALL
         SELECT s.*, NULL FROM statements s
+    ), scanned AS (
+        -- they read all of a table that has other rows than before by a tenth (chosen): that decides their time
+        SELECT format('its statements scan the table, which had %s rows before and has %s',
+                      round(b.m), round(a.m)) AS note
+          FROM observed b JOIN observed a ON a.place = 22 AND a.side = 'after'
+         WHERE b.place = 22 AND b.side = 'before' AND abs(ln(greatest(1, a.m) / greatest(1, b.m))) > 0.1
+           AND 2 * (SELECT sum((w.counted).seq_scans) FROM w WHERE w.compared)
+               >= (SELECT sum(s.m) FROM statements s WHERE s.measure = 'statement time')
     ), compared AS (
         -- statements are measured against themselves, so the scale is the mean of all before the change
         SELECT o.place, o.measure, o.unit, coalesce(max(o.factor), sum(o.x) FILTER (WHERE o.side = 'before')
@@ -67,7 +75,7 @@ BEGIN ATOMIC
      WHERE v.before >= 0 OR v.note <> ''
     UNION ALL
     SELECT o.place, o.measure, o.unit, o.scale * (o.r).before, o.scale * (o.r).after, o.scale * (o.r).low,
-           o.scale * (o.r).high, NULL, NULL
+           o.scale * (o.r).high, NULL, CASE o.measure WHEN 'statement time' THEN (SELECT s.note FROM scanned s) END
       FROM compared o WHERE (o.r).before IS NOT NULL OR (o.r).after IS NOT NULL;
 END;
 
@@ -78,13 +86,13 @@ RETURN round(value::numeric, CASE unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE
 
 -- Adds to each measure of a change its verdict, its difference (HOT share in points, others in percent), that in words,
 -- and its weight in the cost of a fillfactor. A difference counts if its 95 % interval excludes zero, it is large
--- enough, and the measure has a weight.
+-- enough, the measure has a weight, and no note says why it cannot be compared.
 CREATE FUNCTION ff_internal.weighed(c ff_internal.changes)
 RETURNS TABLE (measure ff_internal.measure, difference float8, words text, weight float8)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT ROW(m.place, m.measure, m.unit, m.before, m.after, m.low, m.high,
-               CASE WHEN r.counts IS NOT TRUE OR d.low IS NULL THEN NULL
+               CASE WHEN r.counts IS NOT TRUE OR d.low IS NULL OR m.note <> '' THEN NULL
                     WHEN d.certain AND d.large THEN CASE WHEN d.difference * r.bad < 0 THEN 'better' ELSE 'worse' END
                     WHEN d.high - d.low > 2 * r.unclear THEN 'unclear'
                     ELSE 'equal' END, m.note)::ff_internal.measure,

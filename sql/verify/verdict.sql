@@ -176,7 +176,8 @@ verdict: of overall: helped, no difference, hurt, too early; of a measure: bette
 'NULL if it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
 'storage_weight.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
-WAL, blocks and time compare the same statement before and after; only statements that update nothing else count.
+WAL, blocks and time compare the same statement before and after; only statements that update nothing else count. '
+'Time does not count if they scan a table that has other rows by a tenth.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CALL ff_internal.define($$
@@ -196,6 +197,7 @@ SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'),
        concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
            max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),
            max(v.note) FILTER (WHERE v.measure = 'statements'),
+           'statement time does not count: ' || max(v.note) FILTER (WHERE v.measure = 'statement time'),
            'so far: ' || CASE WHEN 'too early' = max(v.verdict) FILTER (WHERE v.measure = 'overall')
                               THEN string_agg(format('%s %s -> %s%s', v.measure, v.before, v.after, ' ' || v.unit), '; '
                                               ORDER BY v.measure)

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 119;
+use Test::More tests => 121;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -542,6 +542,24 @@ is(value("SELECT count(*) FILTER (WHERE r IS NULL) || ' of ' || count(*)
 value('CREATE FUNCTION deep(i int) RETURNS void LANGUAGE sql AS $$ UPDATE full_pages SET n = n + 1 WHERE id = i $$');
 each_row('SELECT deep(%d)', map { $_ + 2 } @one_a_page);
 is(records('full_pages'), '', 'the records of updates in functions are unknown');
+
+# Where every row was updated, the WAL of inserts tells how long rows are at first; where they hardly grow, nothing.
+value("CREATE TABLE $_ (id serial PRIMARY KEY, pad text NOT NULL)") foreach ('grows', 'stays');
+collect();
+foreach my $round (1 .. 3)
+{
+	value(q(INSERT INTO grows (pad) SELECT '' FROM generate_series(1, 300);
+		INSERT INTO stays (pad) SELECT repeat('x', 290) FROM generate_series(1, 300)));
+	value("UPDATE $_ SET pad = repeat('y', 300)") foreach ('grows', 'stays');
+	collect();
+}
+is(value("SELECT string_agg(format('%s %s', r.relname, CASE WHEN e.inserted_width BETWEEN 24 AND 64 THEN 'short' ELSE
+			e.inserted_width::text END), ', ' ORDER BY r.relname)
+		FROM ff_internal.relation r, ff_internal.evidence(r.relid) e WHERE r.relname IN ('grows', 'stays')"),
+	'grows short, stays ', 'rows that were all updated: how long they were at first');
+is(value("SELECT p.inserted_lengths[1] BETWEEN 24 AND 64
+		FROM ff_internal.relation r JOIN ff_internal.page_sample p USING (rel_id, sampled_at) WHERE r.relname = 'grows'"),
+	't', 'the model is told, too');
 
 SKIP:
 {

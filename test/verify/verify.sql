@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(127);
+SELECT plan(131);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -441,6 +441,23 @@ SELECT statement(:wide2, 5, '{10,190,10,190,10,190}', '{5,95,5,95,5,95}', wal2 =
 SELECT is((SELECT verdict FROM told('wide2', 'statement time')), 'unclear', 'half the time, but the intervals scatter');
 SELECT is((SELECT verdict FROM told('wide2')), 'hurt', 'what is unclear does not outweigh the size');
 ROLLBACK TO unclear;
+-- the time of statements that scan a table follows its rows
+SAVEPOINT scanned;
+SELECT story('scanned', '{1000,1000,1000,1000,1000,1000}', '{500,500,500,500,500,500}',
+    '{1000,1000,1000,1000,1000,1000}', '{550,550,550,550,550,550}', row_bytes => '{100,100}') AS scanned \gset
+SELECT statement(:scanned, 6, '{100,100,100,100,100,100}', '{200,200,200,200,200,200}', wal2 => 950);
+UPDATE ff_internal.counter_interval SET seq_scans = 100 WHERE rel_id = :scanned;
+SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse', 'scans of a table with as many rows: time counts');
+UPDATE ff_internal.page_sample SET blocks = 3 * blocks, live_rows = 3 * live_rows
+ WHERE rel_id = :scanned AND sampled_at > now() - interval '5 hours';
+SELECT is((SELECT (t.verdict, t.note, o.verdict)::text FROM told('scanned', 'statement time') t, told('scanned') o),
+    '(,"its statements scan the table, which had 81920 rows before and has 245760",helped)',
+    'three times the rows: time does not count');
+SELECT matches((SELECT result FROM ff_verified WHERE relation = 'scanned'::regclass),
+    '(?n)^statement time does not count: its statements$', 'ff_verified says why');
+UPDATE ff_internal.counter_interval SET seq_scans = 49 WHERE rel_id = :scanned;
+SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse', 'fewer than half of them scan it: time counts');
+ROLLBACK TO scanned;
 -- as wide as a terminal: short lines, the undo on a line of its own
 SELECT is((SELECT (relation, change, verdict, result)::text FROM ff_verified WHERE relation = 'slower'::regclass),
 	('slower'::regclass, '100 -> 50', 'hurt', E'HOT share 50.0 -> 55.0 %;\nWAL per update 1000 -> 950 bytes (-5 %);\n'
