@@ -103,7 +103,7 @@ BEGIN ATOMIC
                    wants_curve, c.current_step, c.advised_step, c.gain AS model_gain, c.best_gain, c.rewrite_gain,
                    c.action = 'wait' AS model_waits, c.action IN ('set', 'rewrite') AS model_changes, c.filled_at,
                    c.confidence AS model_confidence, c.settling, c.update_call_rows, c.set_apart,
-                   CASE WHEN e.window_s >= ff_internal.threshold('FULL_DAY') AND c.advised_step < c.current_step
+                   CASE WHEN c.advised_step < c.current_step
                         THEN (SELECT sum(u.rows) FROM ff_internal.updates_seen(e.relation, e.began_at) u
                                WHERE u.calls = 1) END AS updated_once,
                    CASE WHEN e.window_s >= ff_internal.threshold('FULL_DAY') AND c.advised_step < c.current_step

@@ -67,8 +67,8 @@ FACT(model_confidence)
 FACT(settling)
 FACT(update_call_rows)
 FACT(set_apart)					/* rows of an update that happened once, which the fit left out */
-FACT(updated_once)				/* by statements that ran once; looked up after a day, if a change pays */
-FACT(updated_in_burst)			/* in its busiest two hours; likewise */
+FACT(updated_once)				/* by statements that ran once; looked up if a lower fillfactor pays */
+FACT(updated_in_burst)			/* in its busiest two hours; likewise, after a day */
 FACTS(step_fillfactor)			/* its curve */
 FACTS(step_cost)
 FACTS(step_hot)					/* predicted HOT share, percent */

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(186);
+SELECT plan(187);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -163,6 +163,11 @@ WITH h AS (
 UPDATE ff_internal.statement_history s SET calls = 1, rows = 700000 FROM h WHERE s.ctid = h.place AND h.n = 1;
 SELECT matches(action || ' ' || reason, '^wait.* may be better, but most of its updates were one run of a statement: '
 	'wait until it runs again', 'most updates were one run of a statement: wait for another') FROM ff_advise('batch');
+DELETE FROM ff_internal.counter_interval
+ WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'batch')
+   AND began_at < (SELECT max(began_at) FROM ff_internal.counter_interval) - interval '4 hours';
+SELECT matches(reason, '(?s)one run of a statement.*at most 5 hours', 'within hours, too')
+  FROM (SELECT reason || CASE WHEN observed < '5 hours' THEN ' at most 5 hours' ELSE observed::text END FROM ff_advise('batch')) a(reason);
 ROLLBACK TO ran;
 
 -- nor are many batches within two hours, if other times tell another story

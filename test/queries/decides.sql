@@ -119,7 +119,8 @@ SELECT $md$## Confidence
 A change needs `fillfactor_advisor.min_confidence` (0.2), and more if it makes the table more than twice as large: 0.6
 at four times. Advice that was given before needs half of that. If the table may become HOT by itself, advice to lower
 waits for a full day, unless the gain is clear (five times `min_gain`). Where a statement that ran once, such as a
-migration, is most of the updates of a day or longer, it waits until that runs again.
+migration, made most of the updates, it waits until that runs again, unless the model could leave it out and enough is
+left.
 
 ## Why it does not flip
 
