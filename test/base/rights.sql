@@ -191,14 +191,14 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
 	('{
-		answer,ask,attach_all,attach_statements,attempt,begin,change_table,check_export,check_mirror,
+		answer,ask,attach_all,attempt,begin,check_export,check_mirror,
 		check_observation,check_source,column_statements,columns_of,connect_timeout,dblink,deadline,
-		detach_statement,digests_said,drop_gone,drop_indexes,drop_mirrored,drop_mirrored_index,failed,ff_fleet_add,
+		digests_said,detach,drop_mirrored,drop_mirrored_index,failed,ff_fleet_add,
 		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
 		ff_mirror_import,find_former,find_restored,fleet_refresh,follow,follow_index,follow_options,follow_table,forget_lost,
-		forget_source,hang_up,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,move_aside,observation,shape_here,
-		observe,options_of,schema_statements,send,server_said,settings_said,step,store,
-		store_activity,store_tables,table_statements,take,turn,type_here,weigh}',
+		hang_up,make_way,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,observation,shape_here,
+		observe,options_of,schema_statements,send,server_said,step,store,store_said,
+		table_statements,take,turn,weigh}',
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
 	('{counted,collect_due,column_list,counters_plus,horizon_holders,index_definitions,'
@@ -305,9 +305,9 @@ SELECT set_eq($$
 		other_options,statement_shown,column_list,counted_since,parse_statement,
 		tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
-		dblink,deadline,connect_timeout,type_here,columns_of,schema_statements,table_statements,column_statements,
-		index_statements,detach_statement,attach_statements,attempt,is_mirrored,change_table,drop_mirrored_index,
-		check_observation,settings_said,server_said,digests_said,options_of,shape_here,take,observation,ask}'::text[],
+		dblink,deadline,connect_timeout,columns_of,schema_statements,table_statements,column_statements,
+		index_statements,attempt,detach,is_mirrored,drop_mirrored_index,
+		check_observation,server_said,digests_said,options_of,shape_here,take,observation,ask}'::text[],
 	'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS

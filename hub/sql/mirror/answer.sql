@@ -23,29 +23,13 @@ BEGIN
 END
 $$;
 
--- The settings that can be values of settings of that name: others could not be read where they are used.
-CREATE FUNCTION ff_hub.settings_said(said jsonb) RETURNS jsonb
-LANGUAGE sql STABLE
-AS $$
-    SELECT coalesce(jsonb_object_agg(k.key, jsonb_build_object('value', v.value, 'unit', v.unit)), '{}')
-      FROM jsonb_each(said) k
-     CROSS JOIN LATERAL jsonb_to_record(k.value) v(value text, unit text)
-      LEFT JOIN pg_settings s ON s.name = k.key
-     WHERE k.key ~ '^[a-z_.]{1,63}$' AND coalesce(v.unit ~ '^[0-9]{0,5}(B|kB|MB|GB|TB|us|ms|s|min|h|d)$', true)
-       AND v.value ~ CASE s.vartype WHEN 'bool' THEN '^(on|off)$'
-                                    WHEN 'integer' THEN '^-?[0-9]{1,10}$'
-                                    WHEN 'real' THEN '^-?[0-9]{1,15}([.][0-9]{1,20})?(e-?[0-9]{1,2})?$'
-                                    WHEN 'enum' THEN '^[a-z0-9_-]{1,63}$'
-                                    ELSE '^[-[:alnum:]_. ()+~]{0,63}$' END
-$$;
-
--- The row server of the table observed.
+-- The row server of the table observed. Of the settings, those that can be values of settings of that name: others
+-- could not be read where they are used.
 CREATE FUNCTION ff_hub.server_said(said jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    s     record;
-    clean jsonb;
+    s record;
 BEGIN
     SELECT * INTO s
       FROM jsonb_to_record(said) x(database text, database_oid oid, system_identifier bigint, timeline bigint,
@@ -60,18 +44,23 @@ BEGIN
         PERFORM ff_internal.refuse('22023', 'what the source says about its server cannot be true');
     END IF;
     s.database := ff_internal.plain(s.database);
-    SELECT to_jsonb(s)
-           || coalesce((SELECT jsonb_build_object('wal', w)
-                          FROM jsonb_to_record(nullif(said->'wal', 'null')) w(bytes numeric, fpi bigint,
-                                                                              reset timestamptz)
-                         WHERE w.bytes BETWEEN 0 AND 1e30 AND w.fpi >= 0), '{}')
-           || jsonb_build_object(
-               'settings', ff_hub.settings_said(said->'settings'),
-               'denied', (SELECT coalesce(jsonb_agg(jsonb_build_object('what', left(ff_internal.plain(d.what), 200),
-                                     'grant', left(ff_internal.plain(d."grant"), 1000))), '[]')
-                            FROM jsonb_to_recordset(said->'denied') d(what text, "grant" text)))
-      INTO clean;
-    RETURN clean;
+    RETURN to_jsonb(s) || coalesce((
+        SELECT jsonb_build_object('wal', w)
+          FROM jsonb_to_record(nullif(said->'wal', 'null')) w(bytes numeric, fpi bigint, reset timestamptz)
+         WHERE w.bytes BETWEEN 0 AND 1e30 AND w.fpi >= 0), '{}') || jsonb_build_object('settings', (
+        SELECT coalesce(jsonb_object_agg(k.key, jsonb_build_object('value', v.value, 'unit', v.unit)), '{}')
+          FROM jsonb_each(said->'settings') k
+         CROSS JOIN LATERAL jsonb_to_record(k.value) v(value text, unit text)
+          LEFT JOIN pg_settings p ON p.name = k.key
+         WHERE k.key ~ '^[a-z_.]{1,63}$' AND coalesce(v.unit ~ '^[0-9]{0,5}(B|kB|MB|GB|TB|us|ms|s|min|h|d)$', true)
+           AND v.value ~ CASE p.vartype WHEN 'bool' THEN '^(on|off)$'
+                                        WHEN 'integer' THEN '^-?[0-9]{1,10}$'
+                                        WHEN 'real' THEN '^-?[0-9]{1,15}([.][0-9]{1,20})?(e-?[0-9]{1,2})?$'
+                                        WHEN 'enum' THEN '^[a-z0-9_-]{1,63}$'
+                                        ELSE '^[-[:alnum:]_. ()+~]{0,63}$' END), 'denied', (
+        SELECT coalesce(jsonb_agg(jsonb_build_object('what', left(ff_internal.plain(d.what), 200),
+                                                     'grant', left(ff_internal.plain(d."grant"), 1000))), '[]')
+          FROM jsonb_to_recordset(said->'denied') d(what text, "grant" text)));
 END
 $$;
 
@@ -93,9 +82,9 @@ RETURN (SELECT jsonb_strip_nulls(CASE WHEN h.hindrance IS NULL
                             WHEN NOT valid THEN 'the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed '
                                                 'or is still running' END) h(hindrance));
 
--- Stores what was said about tables, and about indexes; what is not here is left out. A size that could not be read
--- is the last one.
-CREATE FUNCTION ff_hub.store_tables(said jsonb) RETURNS void
+-- Stores what was said about indexes and tables, statements, and what holds back pruning; what is not here is left out.
+-- A size that could not be read is the last one.
+CREATE FUNCTION ff_hub.store_said(said jsonb) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
     INSERT INTO ff_internal.observed AS o (kind, id, said)
@@ -134,12 +123,6 @@ AS $$
                   || jsonb_strip_nulls(EXCLUDED.said);
     DELETE FROM ff_internal.observed o
      WHERE o.kind IN ('table', 'index') AND o.id NOT IN (SELECT m.relid FROM ff_hub.mirrored m);
-$$;
-
--- Stores what was said about statements and about what holds back pruning.
-CREATE FUNCTION ff_hub.store_activity(said jsonb) RETURNS void
-LANGUAGE sql VOLATILE
-AS $$
     INSERT INTO ff_internal.observed (kind, id, said)
     SELECT 'statements', 0, to_jsonb(s) || jsonb_build_object(
                'reason', left(ff_internal.plain(s.reason), 600),
@@ -168,7 +151,8 @@ $$;
 -- it has no such table any more.
 CREATE FUNCTION ff_hub.digests_said(known jsonb, said jsonb, failed bigint[]) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
-RETURN (SELECT coalesce(jsonb_object_agg(d.key, CASE WHEN d.key::bigint = ANY (failed) THEN '""' ELSE d.value END), '{}')
+RETURN (SELECT coalesce(jsonb_object_agg(d.key, CASE WHEN d.key::bigint = ANY (failed) THEN '""' ELSE d.value END),
+                        '{}')
           FROM jsonb_each(jsonb_strip_nulls(known || said) || coalesce((SELECT jsonb_object_agg(f, '')
                             FROM unnest(failed) f WHERE f IS NOT NULL), '{}')) d
          WHERE d.key ~ '^[0-9]{1,4}$' AND length(d.value #>> '{}') <= 100);
@@ -208,7 +192,10 @@ BEGIN
         END IF;
         RAISE WARNING 'the source is another database now'
             USING HINT = 'Tables of the same names keep their history; others are kept for a day.';
-        PERFORM ff_hub.forget_source();
+        -- tables have other OIDs there
+        DELETE FROM ff_hub.mirrored WHERE table_oid IS NOT NULL;
+        UPDATE ff_hub.mirrored SET source_oid = NULL;
+        UPDATE ff_hub.mirror SET changed_at = clock_timestamp();
     END IF;
     IF ff_hub.find_former(said) THEN
         -- what was said of them last is of the former source: no difference crosses this
@@ -232,8 +219,7 @@ BEGIN
            shapes = ff_hub.digests_said(o.shapes, said->'shapes', failed),
            counters = ff_hub.digests_said(o.counters, said->'counters', failed),
            clock = (said->'server'->>'read_at')::timestamptz;
-    PERFORM ff_hub.store_tables(said);
-    PERFORM ff_hub.store_activity(said);
+    PERFORM ff_hub.store_said(said);
     INSERT INTO ff_internal.observed (kind, id, said)
     VALUES ('server', 0, here || jsonb_build_object('unread', failures))
     ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said;

@@ -97,15 +97,6 @@ RETURN (SELECT ff_hub.attempt(coalesce(format('ALTER TABLE %s DROP CONSTRAINT ',
           LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
          WHERE c.oid = index AND ff_hub.is_mirrored(i.indrelid));
 
--- The source became another database (a restore, another host): its tables have other OIDs there.
-CREATE FUNCTION ff_hub.forget_source() RETURNS void
-LANGUAGE sql VOLATILE
-AS $$
-    DELETE FROM ff_hub.mirrored WHERE table_oid IS NOT NULL;
-    UPDATE ff_hub.mirrored SET source_oid = NULL;
-    UPDATE ff_hub.mirror SET changed_at = clock_timestamp()
-$$;
-
 -- The shape of a table as it is here, if the source's is wanted: a column of the same name has the same number. A
 -- generated one is made again, and so is a family.
 CREATE FUNCTION ff_hub.shape_here(relation oid, wanted jsonb) RETURNS jsonb
@@ -138,6 +129,17 @@ AS $$
       FROM found f LEFT JOIN pg_index i ON i.indrelid = f.relid
 $$;
 
+-- Takes these tables out of their families, and others out of theirs.
+CREATE FUNCTION ff_hub.detach(relations oid[]) RETURNS void
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT ff_hub.attempt(CASE p.relkind WHEN 'p' THEN format('ALTER TABLE %s DETACH PARTITION %s', p.oid::regclass,
+                                                              i.inhrelid::regclass)
+                          ELSE format('ALTER TABLE %s NO INHERIT %s', i.inhrelid::regclass, p.oid::regclass) END)
+      FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent
+     WHERE i.inhrelid = ANY (relations) OR i.inhparent = ANY (relations)
+$$;
+
 -- Drops these tables. Returns the errors, each with the bucket of its table.
 CREATE FUNCTION ff_hub.drop_mirrored(relations oid[], OUT bucket bigint, OUT what text) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE
@@ -146,8 +148,7 @@ DECLARE
     one   record;
     fault text;
 BEGIN
-    PERFORM ff_hub.attempt(ff_hub.detach_statement(i.inhrelid, i.inhparent))
-       FROM pg_inherits i WHERE i.inhrelid = ANY (relations) OR i.inhparent = ANY (relations);
+    PERFORM ff_hub.detach(relations);
     FOR one IN
         SELECT c.oid::regclass::text AS name, m.source_oid FROM pg_class c
           LEFT JOIN ff_hub.mirrored m ON m.relid = c.oid
@@ -160,59 +161,23 @@ BEGIN
             RETURN NEXT;
         END IF;
     END LOOP;
-    PERFORM ff_hub.forget_lost();
+    IF cardinality(relations) > 0 THEN
+        PERFORM ff_hub.forget_lost();
+    END IF;
 END
 $$;
 
--- Drops the tables that the source does not have any more; those of a former one after a day, because the present one
--- may be restored just now.
-CREATE FUNCTION ff_hub.drop_gone(said jsonb, OUT bucket bigint, OUT what text) RETURNS SETOF record
-LANGUAGE sql VOLATILE
-AS $$
-    SELECT d.*
-      FROM (SELECT array_agg(m.relid) AS relations
-              FROM ff_hub.mirrored m
-             WHERE m.table_oid IS NULL
-               AND CASE WHEN m.source_oid IS NULL
-                        THEN (said->>'left')::bigint = 0
-                             AND (SELECT o.changed_at < clock_timestamp() - interval '1 day' FROM ff_hub.mirror o)
-                        ELSE said->'shapes' ? (m.source_oid::bigint % 1021)::text
-                             AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
-                                              WHERE n.oid = m.source_oid AND n.shape IS NOT NULL) END
-            HAVING count(*) > 0) g
-     CROSS JOIN LATERAL ff_hub.drop_mirrored(g.relations) d
-$$;
-
--- Drops indexes that these tables do not have any more on the source, or have differently, under another name or in
+-- Before tables are changed: takes apart families whose members change, gives those that are renamed a spare name, and
+-- drops indexes that these tables do not have any more on the source, or have differently, under another name or in
 -- another schema.
-CREATE FUNCTION ff_hub.drop_indexes(said jsonb) RETURNS void
-LANGUAGE sql VOLATILE
-AS $$
-    SELECT ff_hub.forget_lost()
-      FROM (SELECT count(ff_hub.drop_mirrored_index(m.relid))
-              FROM jsonb_to_recordset(said->'tables') t(oid oid, shape jsonb)
-              JOIN ff_hub.mirrored w ON w.source_oid = t.oid
-              JOIN ff_hub.mirrored m ON m.table_oid = t.oid
-             WHERE t.shape->>'schema' <> w.shape->>'schema'
-                OR t.shape IS NOT NULL AND NOT EXISTS (
-                   SELECT FROM jsonb_to_recordset(said->'indexes') n(oid oid, "table" oid, shape jsonb)
-                    WHERE n.oid = m.source_oid AND n."table" = m.table_oid
-                      AND n.shape - '{definition,options}'::text[] = m.shape - '{definition,options}'::text[])
-            HAVING count(*) > 0) dropped
-$$;
-
--- Before tables are changed: takes apart families whose members change, and gives those that are renamed a spare name.
-CREATE FUNCTION ff_hub.move_aside(said jsonb) RETURNS void
+CREATE FUNCTION ff_hub.make_way(said jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    PERFORM ff_hub.attempt(ff_hub.detach_statement(i.inhrelid, i.inhparent))
-       FROM (SELECT DISTINCT i.inhrelid, i.inhparent
-               FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
-               JOIN ff_hub.mirrored m ON m.source_oid = n.oid
-               JOIN pg_inherits i ON m.relid IN (i.inhrelid, i.inhparent)
-              WHERE n.shape->'columns' <> m.shape->'columns'
-                 OR n.shape->'parents' IS DISTINCT FROM m.shape->'parents') i;
+    PERFORM ff_hub.detach(ARRAY(
+        SELECT m.relid FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+          JOIN ff_hub.mirrored m ON m.source_oid = n.oid
+         WHERE n.shape->'columns' <> m.shape->'columns' OR n.shape->'parents' IS DISTINCT FROM m.shape->'parents'));
     UPDATE ff_hub.mirrored m SET shape = m.shape || jsonb_build_object('name', a.spare)
       FROM (SELECT m.source_oid, s.spare,
                    ff_hub.attempt(format('ALTER TABLE %s RENAME TO %I', m.relid::regclass, s.spare)) AS fault
@@ -221,6 +186,18 @@ BEGIN
              CROSS JOIN LATERAL (SELECT format('mirror renames %s %s', n.oid, gen_random_uuid())) s(spare)
              WHERE n.shape->>'name' <> m.shape->>'name' OR n.shape->>'schema' <> m.shape->>'schema') a
      WHERE m.source_oid = a.source_oid AND a.fault IS NULL;
+    PERFORM ff_hub.drop_mirrored_index(m.relid)
+       FROM jsonb_to_recordset(said->'tables') t(oid oid, shape jsonb)
+       JOIN ff_hub.mirrored w ON w.source_oid = t.oid
+       JOIN ff_hub.mirrored m ON m.table_oid = t.oid
+      WHERE t.shape->>'schema' <> w.shape->>'schema'
+         OR t.shape IS NOT NULL AND NOT EXISTS (
+            SELECT FROM jsonb_to_recordset(said->'indexes') n(oid oid, "table" oid, shape jsonb)
+             WHERE n.oid = m.source_oid AND n."table" = m.table_oid
+               AND n.shape - '{definition,options}'::text[] = m.shape - '{definition,options}'::text[]);
+    IF FOUND THEN
+        PERFORM ff_hub.forget_lost();
+    END IF;
 END
 $$;
 
@@ -248,14 +225,16 @@ AS $$
      WHERE m.source_oid = id AND m.shape->>'kind' IS DISTINCT FROM 'p'
 $$;
 
--- Makes one table, or changes it to its new shape. Returns NULL, or why not.
+-- Makes one table, or changes its name, schema, columns, persistence and options to the new ones. Returns NULL, or why
+-- not.
 CREATE FUNCTION ff_hub.follow_table(id oid, wanted jsonb) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    name  CONSTANT text := quote_ident(wanted->>'schema') || '.' || quote_ident(wanted->>'name');
-    m     ff_hub.mirrored;
-    fault text;
+    name    CONSTANT text := quote_ident(wanted->>'schema') || '.' || quote_ident(wanted->>'name');
+    m       ff_hub.mirrored;
+    changes text[] := '{}';
+    fault   text;
 BEGIN
     IF wanted->>'schema' ~ '^pg_' OR wanted->>'schema' IN ('information_schema', 'ff_internal', 'ff_hub') THEN
         RETURN 'the schema is not for users';
@@ -266,7 +245,22 @@ BEGIN
     IF m.shape = wanted THEN
         RETURN NULL;
     ELSIF m.shape IS NOT NULL THEN
-        fault := ff_hub.change_table(m, wanted, name);
+        IF wanted->>'schema' <> m.shape->>'schema' THEN
+            changes := ff_hub.schema_statements(wanted->>'schema')
+                       || format('ALTER TABLE %s SET SCHEMA %I', m.relid::regclass, wanted->>'schema');
+        END IF;
+        IF wanted->>'name' <> m.shape->>'name' THEN
+            changes := changes || format('ALTER TABLE %I.%I RENAME TO %I', wanted->>'schema', m.shape->>'name',
+                                         wanted->>'name');
+        END IF;
+        IF wanted->'columns' <> m.shape->'columns' THEN
+            changes := changes || ff_hub.column_statements(name, m.shape, wanted);
+        END IF;
+        IF wanted->'unlogged' <> m.shape->'unlogged' AND wanted->>'kind' <> 'p' THEN
+            changes := changes || format('ALTER TABLE %s SET %s', name,
+                CASE WHEN (wanted->>'unlogged')::boolean THEN 'UNLOGGED' ELSE 'LOGGED' END);
+        END IF;
+        fault := ff_hub.attempt(VARIADIC changes);
         -- a column of the invented partition key; it is attached to nothing now
         IF fault IS NOT NULL AND wanted->>'kind' = 'p' THEN
             PERFORM ff_hub.drop_mirrored(ARRAY[m.relid]);
@@ -296,46 +290,29 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
 END
 $$;
 
--- Changes a table's name, schema, columns and persistence.
-CREATE FUNCTION ff_hub.change_table(m ff_hub.mirrored, wanted jsonb, name text) RETURNS text
-LANGUAGE plpgsql VOLATILE
-AS $$
-DECLARE
-    here CONSTANT text := m.relid::regclass::text;
-    statements text[];
-BEGIN
-    IF wanted->>'schema' <> m.shape->>'schema' THEN
-        statements := ff_hub.schema_statements(wanted->>'schema')
-                      || format('ALTER TABLE %s SET SCHEMA %I', here, wanted->>'schema');
-    END IF;
-    IF wanted->>'name' <> m.shape->>'name' THEN
-        statements := statements || format('ALTER TABLE %I.%I RENAME TO %I', wanted->>'schema', m.shape->>'name',
-                                           wanted->>'name');
-    END IF;
-    IF wanted->'columns' <> m.shape->'columns' THEN
-        statements := statements || ff_hub.column_statements(name, m.shape, wanted);
-    END IF;
-    IF wanted->'unlogged' <> m.shape->'unlogged' AND wanted->>'kind' <> 'p' THEN
-        statements := statements || format('ALTER TABLE %s SET %s', name,
-            CASE WHEN (wanted->>'unlogged')::boolean THEN 'UNLOGGED' ELSE 'LOGGED' END);
-    END IF;
-    RETURN CASE WHEN statements IS NOT NULL THEN ff_hub.attempt(VARIADIC statements) END;
-END
-$$;
-
--- Attaches the tables that are another's partition or child on the source, but not here. Returns the errors.
-CREATE FUNCTION ff_hub.attach_all(OUT source_oid oid, OUT fault text) RETURNS SETOF record
+-- Makes the tables another's partition or child that are so on the source, but not here; the source's OID serves as the
+-- invented bound. Returns the errors, each with the bucket of its table.
+CREATE FUNCTION ff_hub.attach_all(OUT bucket bigint, OUT what text) RETURNS SETOF record
 LANGUAGE sql VOLATILE
 AS $$
-    SELECT a.* FROM (
-        SELECT n.source_oid, ff_hub.attempt(VARIADIC ff_hub.attach_statements(n.child, n.parent, n.source_oid)) AS fault
-          FROM (SELECT c.source_oid, c.relid AS child, p.relid AS parent
-                  FROM ff_hub.mirrored c
-                 CROSS JOIN LATERAL jsonb_array_elements_text(c.shape->'parents') WITH ORDINALITY n(parent, place)
-                  JOIN ff_hub.mirrored p ON p.source_oid = n.parent::oid
-                 WHERE c.source_oid IS NOT NULL
-                   AND NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.relid AND i.inhparent = p.relid)
-                 ORDER BY c.source_oid, n.place) n) a
+    SELECT a.source_oid::bigint % 1021, format('parents of %I.%I: %s', a.shape->>'schema', a.shape->>'name', a.fault)
+      FROM (SELECT n.source_oid, n.shape, ff_hub.attempt(VARIADIC n.not_null || n.attach) AS fault
+              FROM (SELECT c.source_oid, c.shape, CASE p.relkind
+                           WHEN 'p' THEN format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES IN (%s)',
+                                                p.oid::regclass, c.relid::regclass, c.source_oid)
+                           ELSE format('ALTER TABLE %s INHERIT %s', c.relid::regclass, p.oid::regclass) END AS attach,
+                           ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', c.relid::regclass,
+                                               o.attname)
+                                   FROM pg_attribute o JOIN pg_attribute a USING (attname)
+                                  WHERE o.attrelid = c.relid AND a.attrelid = p.oid AND a.attnum > 0 AND a.attnotnull
+                                    AND NOT o.attnotnull) AS not_null
+                      FROM ff_hub.mirrored c
+                     CROSS JOIN LATERAL jsonb_array_elements_text(c.shape->'parents') WITH ORDINALITY n(parent, place)
+                      JOIN ff_hub.mirrored m ON m.source_oid = n.parent::oid
+                      JOIN pg_class p ON p.oid = m.relid
+                     WHERE c.source_oid IS NOT NULL
+                       AND NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.relid AND i.inhparent = p.oid)
+                     ORDER BY c.source_oid, n.place) n) a
      WHERE a.fault IS NOT NULL
 $$;
 
@@ -383,12 +360,21 @@ DECLARE
     -- of a table with its TOAST table, and of an index
     locks_left integer := current_setting('max_locks_per_transaction')::integer
                           * current_setting('max_connections')::integer / 2;
+    later CONSTANT text := 'left for the next collection: the server has locks for so many tables at a time';
     one   record;
     fault text;
 BEGIN
-    PERFORM ff_hub.move_aside(said);
-    PERFORM ff_hub.drop_indexes(said);
-    RETURN QUERY SELECT * FROM ff_hub.drop_gone(said);
+    PERFORM ff_hub.make_way(said);
+    -- tables that the source does not have any more; of a former one after a day: the present one may just be restored
+    RETURN QUERY SELECT * FROM ff_hub.drop_mirrored(ARRAY(
+        SELECT m.relid FROM ff_hub.mirrored m
+         WHERE m.table_oid IS NULL
+           AND CASE WHEN m.source_oid IS NULL
+                    THEN (said->>'left')::bigint = 0
+                         AND (SELECT o.changed_at < clock_timestamp() - interval '1 day' FROM ff_hub.mirror o)
+                    ELSE said->'shapes' ? (m.source_oid::bigint % 1021)::text
+                         AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
+                                          WHERE n.oid = m.source_oid AND n.shape IS NOT NULL) END));
     FOR one IN
         SELECT n.oid, n.shape, n.oid % 1021 AS bucket
           FROM jsonb_to_recordset(said->'tables') n(oid bigint, shape jsonb)
@@ -397,8 +383,7 @@ BEGIN
          ORDER BY n.shape->>'kind' = 'p' DESC, n.oid
     LOOP
         locks_left := locks_left - 4;
-        fault := CASE WHEN locks_left > 0 THEN ff_hub.follow_table(one.oid::oid, one.shape)
-                      ELSE 'left for the next collection: the server has locks for so many tables at a time' END;
+        fault := CASE WHEN locks_left > 0 THEN ff_hub.follow_table(one.oid::oid, one.shape) ELSE later END;
         IF fault IS NOT NULL THEN
             bucket := one.bucket;
             what := format('table %I.%I: %s', one.shape->>'schema', one.shape->>'name', fault);
@@ -409,9 +394,7 @@ BEGIN
         -- an index goes with its columns
         PERFORM ff_hub.forget_lost();
     END IF;
-    RETURN QUERY SELECT a.source_oid::bigint % 1021, format('parents of %I.%I: %s', m.shape->>'schema',
-                        m.shape->>'name', a.fault)
-                   FROM ff_hub.attach_all() a JOIN ff_hub.mirrored m USING (source_oid);
+    RETURN QUERY SELECT * FROM ff_hub.attach_all();
     FOR one IN
         SELECT n.oid, n.shape, n."table" % 1021 AS bucket, t AS of_table
           FROM jsonb_to_recordset(said->'indexes') n(oid bigint, "table" bigint, shape jsonb)
@@ -423,7 +406,7 @@ BEGIN
     LOOP
         locks_left := locks_left - 2;
         fault := CASE WHEN locks_left > 0 THEN ff_hub.follow_index(one.oid::oid, one.of_table, one.shape)
-                      ELSE 'left for the next collection: the server has locks for so many tables at a time' END;
+                      ELSE later END;
         IF fault IS NOT NULL THEN
             bucket := one.bucket;
             what := format('index %I of %I.%I: %s', one.shape->>'name', (one.of_table).shape->>'schema',

@@ -2,34 +2,26 @@
 -- that the source sent, never of definitions: names are quoted, types are looked up here, anything else is a number or
 -- one of a few words. An index's expressions and predicate become plain columns.
 
--- A type of the server itself; instead of all others, text.
-CREATE FUNCTION ff_hub.type_here(name text) RETURNS text
-LANGUAGE sql STABLE
-RETURN coalesce((SELECT format('pg_catalog.%I', t.typname) FROM pg_type t
-                  WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typname = name
-                    AND t.typtype IN ('b', 'r', 'm') AND t.typisdefined), 'pg_catalog.text');
-
 -- The columns of a table's shape. from_columns: numbers of the columns from which this one is generated. definition:
--- for CREATE TABLE. A generated column depends on the same columns as on the source, and is always null.
+-- for CREATE TABLE. A type of the server itself is kept; instead of all others, text. A generated column depends on the
+-- same columns as on the source, and is always null.
 CREATE FUNCTION ff_hub.columns_of(
     shape jsonb, OUT number integer, OUT name text, OUT type text, OUT from_columns integer[], OUT definition text)
 RETURNS SETOF record
 LANGUAGE sql STABLE
 AS $$
     WITH c AS (
-        SELECT x.number, x.name, ff_hub.type_here(x.type) AS type, x."from" AS from_columns
+        SELECT x.number, x.name, 'pg_catalog.' || coalesce(quote_ident(t.typname), 'text') AS type,
+               x."from" AS from_columns
           FROM jsonb_to_recordset(shape->'columns') x(number integer, name text, type text, "from" integer[])
+          LEFT JOIN pg_type t ON t.typnamespace = 'pg_catalog'::regnamespace AND t.typname = x.type
+                             AND t.typtype IN ('b', 'r', 'm') AND t.typisdefined
     )
-    SELECT c.*, format('%I %s', c.name, c.type)
-                || format(' GENERATED ALWAYS AS (CASE WHEN %s THEN NULL::%s END) STORED', g.empty, c.type)
-      FROM c
-      LEFT JOIN LATERAL (
-           SELECT coalesce(string_agg(format('%I IS NULL', f.name), ' AND ' ORDER BY f.number), 'true') AS empty
-             FROM c f WHERE f.number = ANY (c.from_columns) AND f.from_columns IS NULL) g ON c.from_columns IS NOT NULL
-     WHERE c.from_columns IS NOT NULL
-    UNION ALL
-    SELECT c.*, format('%I %s', c.name, c.type) FROM c WHERE c.from_columns IS NULL
-     ORDER BY 1
+    SELECT c.*, format('%I %s', c.name, c.type) || CASE WHEN c.from_columns IS NULL THEN '' ELSE
+               format(' GENERATED ALWAYS AS (CASE WHEN %s THEN NULL::%s END) STORED', coalesce((
+                   SELECT string_agg(format('%I IS NULL', f.name), ' AND ' ORDER BY f.number)
+                     FROM c f WHERE f.number = ANY (c.from_columns) AND f.from_columns IS NULL), 'true'), c.type) END
+      FROM c ORDER BY c.number
 $$;
 
 -- The statements that make a schema that is not here, for readers, too.
@@ -40,7 +32,7 @@ RETURN CASE WHEN to_regnamespace(quote_ident(name)) IS NULL
             ELSE '{}' END;
 
 -- The statements that make a table. Its constraint refuses rows and marks it as a mirror's. Bounds of partitions are
--- not copied: the key of a partitioned table is whether a column is null, and attach_statements() invents bounds.
+-- not copied: the key of a partitioned table is whether a column is null, and attach_all() invents bounds.
 CREATE FUNCTION ff_hub.table_statements(shape jsonb) RETURNS text[]
 LANGUAGE sql STABLE
 AS $$
@@ -138,26 +130,4 @@ AS $$
                       CASE p.method WHEN 'brin' THEN 'brin' ELSE 'btree' END, p.tests))) w(place, statement)
      WHERE w.statement IS NOT NULL AND (w.place > 1 OR shape->>'constraint' IN ('p', 'u'))
      ORDER BY w.place
-$$;
-
--- The statement that takes a table out of another's partitions or children.
-CREATE FUNCTION ff_hub.detach_statement(child oid, parent oid) RETURNS text
-LANGUAGE sql STABLE
-RETURN (SELECT CASE WHEN p.relkind = 'p'
-                    THEN format('ALTER TABLE %s DETACH PARTITION %s', parent::regclass, child::regclass)
-                    ELSE format('ALTER TABLE %s NO INHERIT %s', child::regclass, parent::regclass) END
-          FROM pg_class p WHERE p.oid = parent);
-
--- The statements that make a table another's partition or child. The source's OID serves as the invented bound.
-CREATE FUNCTION ff_hub.attach_statements(child oid, parent oid, bound oid) RETURNS text[]
-LANGUAGE sql STABLE
-AS $$
-    SELECT ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', child::regclass, c.attname)
-                   FROM pg_attribute c JOIN pg_attribute a USING (attname)
-                  WHERE c.attrelid = child AND a.attrelid = parent AND a.attnum > 0 AND a.attnotnull
-                    AND NOT c.attnotnull)
-           || CASE WHEN p.relkind = 'p' THEN format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES IN (%s)',
-                                                    parent::regclass, child::regclass, bound)
-                   ELSE format('ALTER TABLE %s INHERIT %s', child::regclass, parent::regclass) END
-      FROM pg_class p WHERE p.oid = parent
 $$;
