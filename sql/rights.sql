@@ -9,7 +9,7 @@ CALL ff_internal.give_rights('fillfactor_advisor',
         check_collector, job_name, check_cron, spread, schedule_job, unschedule_jobs, database_jobs,
         schedule_databases, fits_due, collect_fit, note, note_fit, keep_dismissal, collect_verdicts}',
     for_both => '{
-        counted, index_definitions, own_index_definitions, index_shape, other_options, collect_due,
+        counted, index_definitions, own_index_definitions, other_options, collect_due,
         parse_statement, total, counters_plus, column_list, resolve, tables_named, shell_quoted,
         horizon_holders, statement_shown, tracked_settings}',
     for_all => '{refuse, check_role, overview, fitted, blocked, lines, setting, lookback, own_server}',

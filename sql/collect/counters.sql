@@ -114,14 +114,6 @@ BEGIN
 END
 $$;
 
--- An index definition without its name and storage options: an index replaced by one of the same shape is no change.
--- After a column or function was renamed, or a dump wrote a cast differently, it counts as another one, once.
-CREATE FUNCTION ff_internal.index_shape(definition text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN definition LIKE 'CREATE UNIQUE %' THEN 'UNIQUE' ELSE '' END
-       || coalesce(regexp_replace(substring(definition FROM ' USING .*'),
-                                  ' WITH [(](, |[a-z_]+=(''[^'']*''|[a-z0-9_]+))*[)]', ''), definition);
-
 -- A table's storage options except fillfactor, sorted; NULL: none.
 CREATE FUNCTION ff_internal.other_options(reloptions text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -78,17 +78,21 @@ AS $$
                              FULL JOIN unnest(d.indexed_columns) a ON a = b WHERE a IS NULL OR b IS NULL) END
       FROM unnest(differences) d
      CROSS JOIN LATERAL (SELECT (d.was).*) w CROSS JOIN LATERAL (SELECT (d.now).*) n
-     -- indexes dropped and created, except those replaced by an equal one
+     -- indexes dropped and created, except those replaced by one of the same shape
      CROSS JOIN LATERAL (
            WITH one_sided AS (
-               SELECT o.*, row_number() OVER (PARTITION BY o.gone, o.shape ORDER BY o.id) AS place
-                 FROM (SELECT i.*, ff_internal.index_shape(i.definition), true
-                         FROM unnest(w.index_oids, w.index_definitions) i(id, definition)
+               SELECT o.*, s.shape, row_number() OVER (PARTITION BY o.gone, s.shape ORDER BY o.id) AS place
+                 FROM (SELECT i.*, true FROM unnest(w.index_oids, w.index_definitions) i(id, definition)
                         WHERE i.id <> ALL (coalesce(n.index_oids, '{}'))
                         UNION ALL
-                       SELECT i.*, ff_internal.index_shape(i.definition), false
-                         FROM unnest(n.index_oids, d.index_definitions) i(id, definition)
-                        WHERE i.id <> ALL (coalesce(w.index_oids, '{}'))) o(id, definition, shape, gone)
+                       SELECT i.*, false FROM unnest(n.index_oids, d.index_definitions) i(id, definition)
+                        WHERE i.id <> ALL (coalesce(w.index_oids, '{}'))) o(id, definition, gone)
+                -- the definition without name and storage options; after a column or function was renamed, or a dump
+                -- wrote a cast differently, it is another one, once
+                CROSS JOIN LATERAL (
+                      SELECT CASE WHEN o.definition LIKE 'CREATE UNIQUE %' THEN 'UNIQUE' ELSE '' END
+                             || coalesce(regexp_replace(substring(o.definition FROM ' USING .*'),
+                                    ' WITH [(](, |[a-z_]+=(''[^'']*''|[a-z0-9_]+))*[)]', ''), o.definition)) s(shape)
            )
            SELECT array_agg(a.definition ORDER BY a.id, a.definition) FILTER (WHERE a.gone) AS dropped,
                   array_agg(a.definition ORDER BY a.id) FILTER (WHERE NOT a.gone) AS created

@@ -39,26 +39,6 @@ BEGIN ATOMIC
       FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
 END;
 
--- Whether all WAL of the table comes from its statements: a permanent table, no triggers, no TOAST data, only valid
--- B-tree indexes without predicate.
-CREATE FUNCTION ff_internal.writes_alone(e ff_internal.table_evidence) RETURNS boolean
-LANGUAGE sql STABLE
-AS $$
-    SELECT e.toast_bytes = 0
-       AND EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
-       AND NOT EXISTS (SELECT 1 FROM pg_trigger g
-                        WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
-       AND NOT EXISTS (SELECT 1 FROM ff_internal.observed o
-                        WHERE o.kind = 'table' AND o.id = e.relation AND (o.said->>'alone')::boolean IS NOT TRUE)
-       AND NOT EXISTS (SELECT 1 FROM pg_index i
-                         JOIN pg_class c ON c.oid = i.indexrelid
-                         JOIN pg_am m ON m.oid = c.relam
-                         LEFT JOIN ff_internal.observed o ON o.kind = 'index' AND o.id = i.indexrelid
-                        WHERE i.indrelid = e.relation AND i.indislive
-                          AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid
-                               OR o.said->>'definition' ~ ' WHERE ' OR o.said->>'definition' !~ ' USING btree '))
-$$;
-
 -- The arrays of model_input about statements that wrote a table since its last change: the eight with the most rows.
 -- pg_stat_statements counts rows inserted and updated by ON CONFLICT DO UPDATE together: the updates that no other
 -- statement explains are taken to be its. If statements are known only for the later part of the time, the earlier part
@@ -70,11 +50,29 @@ CREATE FUNCTION ff_internal.statement_input(
     OUT statement_wal_bytes float8[], OUT statement_blocks_dirtied float8[])
 LANGUAGE sql STABLE
 AS $$
-    WITH seen AS MATERIALIZED (
+    WITH table_alone AS (
+        -- whether all WAL of the table comes from its statements: a permanent table, no triggers, no TOAST data, only
+        -- valid B-tree indexes without predicate
+        SELECT e.toast_bytes = 0
+               AND EXISTS (SELECT FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
+               AND NOT EXISTS (SELECT FROM pg_trigger g
+                                WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
+               AND NOT EXISTS (SELECT FROM ff_internal.observed o
+                                WHERE o.kind = 'table' AND o.id = e.relation
+                                  AND (o.said->>'alone')::boolean IS NOT TRUE)
+               AND NOT EXISTS (SELECT FROM pg_index i
+                                 JOIN pg_class c ON c.oid = i.indexrelid
+                                 JOIN pg_am m ON m.oid = c.relam
+                                 LEFT JOIN ff_internal.observed o ON o.kind = 'index' AND o.id = i.indexrelid
+                                WHERE i.indrelid = e.relation AND i.indislive
+                                  AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid
+                                       OR o.said->>'definition' ~ ' WHERE '
+                                       OR o.said->>'definition' !~ ' USING btree ')) AS writes
+    ), seen AS MATERIALIZED (
         SELECT t.statement_id, t.command, t.how, t.columns,
                bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
                h.began_at, h.calls, h.rows, h.wal_bytes, h.blocks_dirtied,
-               CASE WHEN t.how = 'top' AND o.part = 1 AND ff_internal.writes_alone(e)
+               CASE WHEN t.how = 'top' AND o.part = 1 AND (SELECT a.writes FROM table_alone a)
                          AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
                          AND (h.images <= 0.05 * h.rows
                               OR ff_internal.server_setting('data_checksums') = 'off'

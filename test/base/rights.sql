@@ -202,7 +202,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
 	('{counted,collect_due,column_list,counters_plus,horizon_holders,index_definitions,'
-		'index_shape,own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,tables_named,total,'
+		'own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,tables_named,total,'
 		'tracked_settings}',
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
@@ -301,7 +301,7 @@ SELECT set_eq($$
 	SELECT proname::text FROM rights
 	WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$,
 	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
-		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,index_shape,rows_kept,
+		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,rows_kept,
 		other_options,statement_shown,column_list,counted_since,parse_statement,
 		tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
