@@ -159,9 +159,6 @@ EXCEPTION WHEN query_canceled OR OTHERS THEN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- Answers
--- ---------------------------------------------------------------------------
 -- Error unless this is an export of a known format.
 CREATE FUNCTION ff_hub.check_export(export jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
@@ -259,9 +256,6 @@ AS $$
      WHERE s.source_id = id
 $$;
 
--- ---------------------------------------------------------------------------
--- Sources
--- ---------------------------------------------------------------------------
 -- Error 22023 if the name is invalid.
 CREATE FUNCTION ff_hub.check_source(source text) RETURNS void
 LANGUAGE plpgsql STABLE

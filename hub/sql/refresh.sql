@@ -55,9 +55,6 @@ BEGIN
 END
 $$;
 
--- ---------------------------------------------------------------------------
--- Asking
--- ---------------------------------------------------------------------------
 -- Sources that this session is asking.
 CREATE FUNCTION ff_hub.mine() RETURNS SETOF integer
 LANGUAGE sql STABLE

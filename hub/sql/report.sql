@@ -123,10 +123,7 @@ COMMENT ON FUNCTION @extschema@.ff_fleet_script(text, boolean, integer) IS
 'source has two minutes. rewrite, top: as for ff_script().
 Errors: 42704 no such source, 55000 it was imported, 08001 it cannot be reached, and its own.';
 
--- ---------------------------------------------------------------------------
--- The page
--- ---------------------------------------------------------------------------
--- changes: in the order of their worth.
+-- The page. changes: in the order of their worth.
 CREATE FUNCTION ff_hub.page(
     sources @extschema@.ff_fleet[], changes @extschema@.ff_fleet_advice[], clusters bigint, top integer)
 RETURNS text

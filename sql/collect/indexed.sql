@@ -189,18 +189,23 @@ BEGIN ATOMIC
      WHERE t.command = 'UPDATE' AND h.calls > 0;
 END;
 
--- Columns that had one value in all rows when ANALYZE saw them last. NULL: unknown, as without SELECT on the table.
-CREATE FUNCTION ff_internal.still_columns(relation oid) RETURNS text[]
+-- Columns that had one value in all rows when ANALYZE saw them last, and when that was (-infinity: never). columns:
+-- NULL: unknown, as without SELECT on the table.
+CREATE FUNCTION ff_internal.still_columns(relation oid, OUT columns text[], OUT analyzed_at timestamptz)
 LANGUAGE sql STABLE
-RETURN coalesce(
-       (SELECT array_agg(a.name) FROM ff_internal.observed o, jsonb_array_elements_text(o.said->'still') a(name)
-         WHERE o.kind = 'table' AND o.id = relation),
-       (SELECT coalesce(array_agg(s.attname::text ORDER BY s.attname)
-                        FILTER (WHERE s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1), '{}')
-          FROM pg_class c
-          JOIN pg_namespace n ON n.oid = c.relnamespace
-          JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
-         WHERE c.oid = relation HAVING count(*) > 0));
+BEGIN ATOMIC
+    SELECT coalesce(
+           (SELECT array_agg(a.name) FROM jsonb_array_elements_text(o.said->'still') a(name)),
+           (SELECT coalesce(array_agg(s.attname::text ORDER BY s.attname)
+                            FILTER (WHERE s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1), '{}')
+              FROM pg_class c
+              JOIN pg_namespace n ON n.oid = c.relnamespace
+              JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
+             WHERE c.oid = relation HAVING count(*) > 0)),
+           coalesce((o.said->>'analyzed_at')::timestamptz, greatest(pg_stat_get_last_analyze_time(relation),
+                    pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
+      FROM (SELECT) one LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = relation;
+END;
 
 -- Returns the columns of a table, how many updates samples compared in its pages, and how many of these changed each;
 -- nothing if fewer than 30 (chosen).
@@ -251,12 +256,7 @@ AS $$
                CASE WHEN bool_or(NOT g.still) THEN false WHEN count(*) = count(g.still) THEN true END AS still
           FROM indexed x
           JOIN updating u ON x.name = ANY (u.columns)
-         CROSS JOIN (SELECT ff_internal.still_columns(relation),
-                            coalesce((SELECT (o.said->>'analyzed_at')::timestamptz FROM ff_internal.observed o
-                                       WHERE o.kind = 'table' AND o.id = relation),
-                                     greatest(pg_stat_get_last_analyze_time(relation),
-                                              pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
-                            OFFSET 0) v(columns, analyzed_at)
+         CROSS JOIN ff_internal.still_columns(relation) v
          CROSS JOIN LATERAL (SELECT CASE WHEN x.still IS NOT NULL THEN x.still
                                          WHEN x.name = ANY (u.computed) THEN false
                                          WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END) g(still)

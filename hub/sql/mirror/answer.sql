@@ -1,12 +1,14 @@
 -- What a source says becomes rows of the core's table observed. Each value is read with a type of its own here, and
 -- what is stored is made of these values: nothing unknown gets in, and the core's readers cannot fail because of it.
 
--- Error 22023 unless this is an observation of a known format.
-CREATE FUNCTION ff_hub.check_observation(said jsonb) RETURNS void
+-- The row server of the table observed. Of the settings, those that can be values of settings of that name: others
+-- could not be read where they are used. Error 22023 or 0A000 unless this is an observation of a known format.
+CREATE FUNCTION ff_hub.server_said(said jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     known CONSTANT integer := 1;
+    s     record;
 BEGIN
     IF jsonb_typeof(said->'format') = 'number' AND (said->>'format')::numeric > known THEN
         PERFORM ff_internal.refuse('0A000',
@@ -20,19 +22,8 @@ BEGIN
         PERFORM ff_internal.refuse('22023', 'this is not an observation of a server', NULL,
                                    'psql -XAtf observe.sql DATABASE > FILE writes one.');
     END IF;
-END
-$$;
-
--- The row server of the table observed. Of the settings, those that can be values of settings of that name: others
--- could not be read where they are used.
-CREATE FUNCTION ff_hub.server_said(said jsonb) RETURNS jsonb
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    s record;
-BEGIN
     SELECT * INTO s
-      FROM jsonb_to_record(said) x(database text, database_oid oid, system_identifier bigint, timeline bigint,
+      FROM jsonb_to_record(said->'server') x(database text, database_oid oid, system_identifier bigint, timeline bigint,
            server_version integer, in_recovery boolean, read_at timestamptz, started_at timestamptz,
            database_reset timestamptz, cluster_reset timestamptz, track_counts boolean, open_writers integer,
            next_xid xid8, busy_ms float8, blocks_read bigint, read_ms float8, extensions name[]);
@@ -46,10 +37,10 @@ BEGIN
     s.database := ff_internal.plain(s.database);
     RETURN to_jsonb(s) || coalesce((
         SELECT jsonb_build_object('wal', w)
-          FROM jsonb_to_record(nullif(said->'wal', 'null')) w(bytes numeric, fpi bigint, reset timestamptz)
+          FROM jsonb_to_record(nullif(said#>'{server,wal}', 'null')) w(bytes numeric, fpi bigint, reset timestamptz)
          WHERE w.bytes BETWEEN 0 AND 1e30 AND w.fpi >= 0), '{}') || jsonb_build_object('settings', (
         SELECT coalesce(jsonb_object_agg(k.key, jsonb_build_object('value', v.value, 'unit', v.unit)), '{}')
-          FROM jsonb_each(said->'settings') k
+          FROM jsonb_each(said#>'{server,settings}') k
          CROSS JOIN LATERAL jsonb_to_record(k.value) v(value text, unit text)
           LEFT JOIN pg_settings p ON p.name = k.key
          WHERE k.key ~ '^[a-z_.]{1,63}$' AND coalesce(v.unit ~ '^[0-9]{0,5}(B|kB|MB|GB|TB|us|ms|s|min|h|d)$', true)
@@ -60,7 +51,7 @@ BEGIN
                                         ELSE '^[-[:alnum:]_. ()+~]{0,63}$' END), 'denied', (
         SELECT coalesce(jsonb_agg(jsonb_build_object('what', left(ff_internal.plain(d.what), 200),
                                                      'grant', left(ff_internal.plain(d."grant"), 1000))), '[]')
-          FROM jsonb_to_recordset(said->'denied') d(what text, "grant" text)));
+          FROM jsonb_to_recordset(said#>'{server,denied}') d(what text, "grant" text)));
 END
 $$;
 
@@ -172,8 +163,7 @@ DECLARE
     failures jsonb;
     failed   bigint[];
 BEGIN
-    PERFORM ff_hub.check_observation(said);
-    here := ff_hub.server_said(said->'server');
+    here := ff_hub.server_said(said);
     SELECT * INTO STRICT m FROM ff_hub.mirror;
     made_up := hashtextextended(address, (here->>'database_oid')::bigint);
     here := here || jsonb_build_object('server', m.server,
