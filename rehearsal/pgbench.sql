@@ -76,23 +76,6 @@ AS $$
                                      ELSE format('greatest(1, %s - %s + 1)', r.rows, s.span) END) l(last)
 $$;
 
--- Returns the WHERE clause for the rows of a call of class c; empty: all rows.
-CREATE FUNCTION ff_rehearsal.pgbench_where(c jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$
-    SELECT CASE
-        WHEN c->>'pick' = 'all' AND s.every > 1 THEN format(' WHERE id %% %s = :a', s.every)
-        WHEN c->>'pick' = 'all' THEN ''
-        -- picks each row by itself
-        WHEN s.every = 0 THEN
-            format(' WHERE id = ANY (ARRAY(SELECT 1 + floor(random() * :rows)::integer FROM generate_series(1, %s)))',
-                   s.rows)
-        WHEN s.rows = '1' THEN ' WHERE id = :a'
-        ELSE ' WHERE id BETWEEN :a AND :b' || CASE WHEN s.every > 1 THEN format(' AND (id - :a) %% %s = 0', s.every)
-                                                   ELSE '' END END
-      FROM (SELECT coalesce((c->>'every')::bigint, 1), coalesce(c->>'rows', '1')) s(every, rows)
-$$;
-
 -- Returns the pgbench lines of a transaction of class k.
 CREATE FUNCTION ff_rehearsal.pgbench_transaction(m jsonb, k integer, c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -102,8 +85,17 @@ AS $$
         SELECT m->'table'->>'name' AS name,
                -- g, not :a: pgbench allows 255 variables in a statement
                replace(m->'table'->>'values', '{n}', 'g') AS new,
-               coalesce(c->>'rows', '1') AS rows, ff_rehearsal.pgbench_where(c) AS these,
-               coalesce((c->>'calls')::integer, 1) AS calls, coalesce(c->>'ends', 'COMMIT') AS ends
+               r.rows, coalesce((c->>'calls')::integer, 1) AS calls, coalesce(c->>'ends', 'COMMIT') AS ends,
+               CASE WHEN c->>'pick' = 'all' AND r.every > 1 THEN format(' WHERE id %% %s = :a', r.every)
+                    WHEN c->>'pick' = 'all' THEN ''
+                    -- picks each row by itself
+                    WHEN r.every = 0 THEN format(' WHERE id = ANY (ARRAY(SELECT 1 + floor(random() * :rows)::integer '
+                                                 'FROM generate_series(1, %s)))', r.rows)
+                    WHEN r.rows = '1' THEN ' WHERE id = :a'
+                    ELSE ' WHERE id BETWEEN :a AND :b'
+                         || CASE WHEN r.every > 1 THEN format(' AND (id - :a) %% %s = 0', r.every) ELSE '' END
+                    END AS these
+          FROM (SELECT coalesce((c->>'every')::bigint, 1), coalesce(c->>'rows', '1')) r(every, rows)
     ), call AS (
         SELECT s.*, CASE WHEN c->>'command' <> 'insert'
             THEN CASE c->>'every' WHEN '0' THEN '' ELSE ff_rehearsal.pgbench_pick(m, k, c) END
