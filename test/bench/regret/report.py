@@ -201,7 +201,7 @@ def measured_hot(t):
             quarters = r['quarters'] if r['way'] == 'keep' else r['quarters'][-1:]
             updates = sum(q['updates'] for q in quarters)
             if updates > 0:
-                of.setdefault(r['fillfactor'], []).append(sum(q['updates'] * q['hot_pct'] for q in quarters) / updates)
+                of.setdefault(r['fillfactor'], []).append(sum(q['updates'] * (q['hot_pct'] or 0) for q in quarters) / updates)
     return {s: statistics.median(values) for s, values in of.items()}
 
 
