@@ -124,6 +124,7 @@ $$;
 CREATE FUNCTION ff_rehearsal.outcome(result jsonb) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
+    WITH j AS MATERIALIZED (SELECT * FROM ff_rehearsal.judged(result))
     SELECT result || jsonb_build_object(
                'verdict', verdict.verdict, 'brings', brings.verdict, 'hot_pct', b.measured, 'wal_pct', wal.measured,
                'size_pct', size.measured, 'predicted_hot_pct', b.predicted,
@@ -136,8 +137,6 @@ AS $$
                    CASE WHEN wal.measured > 100 THEN 'more' ELSE 'less' END,
                    to_char(round(wal.low::numeric - 100, 1), f.f), to_char(round(wal.high::numeric - 100, 1), f.f),
                    to_char(round((b.measured - a.measured)::numeric, 1), f.f)))
-      FROM ff_rehearsal.judged(result) a, ff_rehearsal.judged(result) b, ff_rehearsal.judged(result) wal,
-           ff_rehearsal.judged(result) size, ff_rehearsal.judged(result) verdict, ff_rehearsal.judged(result) brings,
-           (SELECT 'FMSG99999990.0') f(f)
+      FROM j a, j b, j wal, j size, j verdict, j brings, (SELECT 'FMSG99999990.0') f(f)
      WHERE (a.place, b.place, wal.place, size.place, verdict.place, brings.place) = (1, 2, 3, 8, 12, 13)
 $$;

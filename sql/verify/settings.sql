@@ -1,46 +1,43 @@
 -- Settings that belong to the same problem. All numbers come from this server. A change without a
 -- measurement is at most a trial, which ff_verify() judges.
 
--- Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing
--- should change; why: the reason for the change. old: all options of the table.
-CREATE FUNCTION ff_internal.table_proposals()
-RETURNS TABLE (relation regclass, old text[], name text, wanted text, action text, evidence text, obstacle text,
-               why text)
-LANGUAGE sql STABLE ROWS 20
-AS $$
-    -- least share of removable rows, least number of rows of a table; both chosen
-    WITH constant AS (
-        SELECT 0.1 AS dead_share, 10000 AS enough_rows
-    )
-    SELECT c.relid::regclass, c.reloptions, n.*,
-           format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s', round(p.removable),
-                  round(p.total), round(100 * p.removable / p.total), round(l.starts_at)),
-           CASE WHEN NOT o.enabled THEN NULL
-                WHEN least(p.removable, p.before) >= l.starts_at
-                THEN 'a vacuum was due at two samples: see autovacuum_max_workers and autovacuum_vacuum_cost_limit'
-                WHEN p.removable >= l.starts_at THEN 'a vacuum is due'
-                WHEN o.scale <= 0.01 THEN 'low already' END,
-           CASE WHEN o.enabled
-                THEN 'dead rows take room that updates could use, and vacuum is not due yet; each reads the indexes'
-                ELSE 'autovacuum is off for this table, so its dead rows stay' END
-      FROM constant k, ff_internal.user_table c
-      JOIN ff_internal.followed r ON r.relid = c.relid
-     CROSS JOIN LATERAL (
-           SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.removable,
-                  lead(s.removable, 1, 0) OVER (ORDER BY s.sampled_at DESC) AS before
-             FROM (SELECT *, dead_rows - recently_dead_rows AS removable FROM ff_internal.page_sample) s
-            WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
-     CROSS JOIN LATERAL ff_internal.autovacuum(c.reloptions) o
-     CROSS JOIN LATERAL (SELECT least(o.most, o.threshold +
-                                 o.scale * coalesce(nullif(c.reltuples, 0), p.live_rows))) l(starts_at)
-     CROSS JOIN LATERAL (
-           SELECT 'autovacuum_enabled', 'true', 'change' WHERE NOT o.enabled
-           UNION ALL
-           SELECT 'autovacuum_vacuum_scale_factor',
-                  CASE WHEN o.scale > 0.05 THEN '0.05' WHEN o.scale > 0.02 THEN '0.02' ELSE '0.01' END, 'trial'
-            WHERE o.enabled) n
-     WHERE c.not_examined IS NULL AND p.removable >= k.dead_share * p.total AND p.total >= k.enough_rows
-$$;
+CREATE VIEW ff_internal.table_proposal AS
+-- least share of removable rows, least number of rows of a table; both chosen
+WITH constant AS (
+    SELECT 0.1 AS dead_share, 10000 AS enough_rows
+)
+SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
+       format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s', round(p.removable),
+              round(p.total), round(100 * p.removable / p.total), round(l.starts_at)) AS evidence,
+       CASE WHEN NOT o.enabled THEN NULL
+            WHEN least(p.removable, p.before) >= l.starts_at
+            THEN 'a vacuum was due at two samples: see autovacuum_max_workers and autovacuum_vacuum_cost_limit'
+            WHEN p.removable >= l.starts_at THEN 'a vacuum is due'
+            WHEN o.scale <= 0.01 THEN 'low already' END AS obstacle,
+       CASE WHEN o.enabled
+            THEN 'dead rows take room that updates could use, and vacuum is not due yet; each reads the indexes'
+            ELSE 'autovacuum is off for this table, so its dead rows stay' END AS why
+  FROM constant k, ff_internal.user_table c
+  JOIN ff_internal.followed r ON r.relid = c.relid
+ CROSS JOIN LATERAL (
+       SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.removable,
+              lead(s.removable, 1, 0) OVER (ORDER BY s.sampled_at DESC) AS before
+         FROM (SELECT rel_id, sampled_at, live_rows, dead_rows, dead_rows - recently_dead_rows AS removable
+                 FROM ff_internal.page_sample) s
+        WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
+ CROSS JOIN LATERAL ff_internal.autovacuum(c.reloptions) o
+ CROSS JOIN LATERAL (SELECT least(o.most, o.threshold +
+                             o.scale * coalesce(nullif(c.reltuples, 0), p.live_rows))) l(starts_at)
+ CROSS JOIN LATERAL (
+       SELECT 'autovacuum_enabled' AS name, 'true' AS wanted, 'change' AS action WHERE NOT o.enabled
+       UNION ALL
+       SELECT 'autovacuum_vacuum_scale_factor',
+              CASE WHEN o.scale > 0.05 THEN '0.05' WHEN o.scale > 0.02 THEN '0.02' ELSE '0.01' END, 'trial'
+        WHERE o.enabled) n
+ WHERE c.not_examined IS NULL AND p.removable >= k.dead_share * p.total AND p.total >= k.enough_rows;
+COMMENT ON VIEW ff_internal.table_proposal IS
+'Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing '
+'should change; why: the reason for the change. old: all options of the table.';
 
 -- The same for the server's settings.
 CREATE FUNCTION ff_internal.server_proposals()
@@ -156,7 +153,7 @@ BEGIN
                CASE WHEN t.obstacle IS NULL THEN t.wanted END, t.action, t.evidence, coalesce(t.obstacle, t.why),
                ff_internal.alter_options(t.relation, w.option),
                ff_internal.restore_options(t.relation, t.old, ff_internal.options_after(t.old, w.option), 'options')
-          FROM ff_internal.table_proposals() t
+          FROM ff_internal.table_proposal t
          CROSS JOIN LATERAL (SELECT ARRAY[t.name || '=' || t.wanted]) w(option)
     )
     SELECT o.name, o.relation, o.shown, o.proposed, CASE WHEN o.proposed IS NULL THEN 'leave' ELSE o.action END,

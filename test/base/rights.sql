@@ -196,7 +196,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		digests_said,detach,drop_mirrored,drop_mirrored_index,failed,ff_fleet_add,
 		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
 		ff_mirror_import,find_former,find_restored,fleet_refresh,follow,follow_index,follow_options,follow_table,forget_lost,
-		hang_up,make_way,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,observation,shape_here,
+		hang_up,make_way,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,observation,
 		observe,options_of,schema_statements,send,server_said,step,store,store_said,
 		table_statements,take,turn,weigh}',
 		'{pg_stat_scan_tables}', true),
@@ -307,7 +307,7 @@ SELECT set_eq($$
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,columns_of,schema_statements,table_statements,column_statements,
 		index_statements,attempt,detach,is_mirrored,drop_mirrored_index,
-		server_said,digests_said,options_of,shape_here,take,observation,ask}'::text[],
+		server_said,digests_said,options_of,take,observation,ask}'::text[],
 	'a role that may only sample can call only functions that need no history');
 
 CREATE TABLE reads AS

@@ -119,7 +119,7 @@ is(value(q{SELECT string_agg(note, '') FROM ff_verify('here')}),
 is(value(q{SELECT string_agg(event, '') FROM ff_history('here')}),
 	'the history comes from another server or database: run CALL ff_collect() to take it up', 'ff_history() says the same');
 is(value('SELECT count(*) FROM ff_metrics'), 0, 'ff_metrics has no row');
-is(value('SELECT count(*) FROM ff_internal.table_proposals()'), 0, 'no option of a table is proposed');
+is(value('SELECT count(*) FROM ff_internal.table_proposal'), 0, 'no option of a table is proposed');
 is(collect(), '', 'a collection matches the tables');
 is(value(q{SELECT count(*) FROM ff_verify('here') WHERE change = 'fillfactor 100 -> 50'}) > 0 ? 'shown' : 'lost',
 	'shown', 'then the change is shown of its table');

@@ -97,29 +97,26 @@ RETURN (SELECT ff_hub.attempt(coalesce(format('ALTER TABLE %s DROP CONSTRAINT ',
           LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
          WHERE c.oid = index AND ff_hub.is_mirrored(i.indrelid));
 
--- The shape of a table as it is here, if the source's is wanted: a column of the same name has the same number. A
--- generated one is made again, and so is a family.
-CREATE FUNCTION ff_hub.shape_here(relation oid, wanted jsonb) RETURNS jsonb
-LANGUAGE sql STABLE
-RETURN (SELECT wanted - '{parents,options}'::text[] || jsonb_strip_nulls(jsonb_build_object(
-               'unlogged', c.relpersistence = 'u', 'options', c.reloptions,
-               'parents', (SELECT jsonb_agg(0) FROM pg_inherits i WHERE i.inhrelid = c.oid), 'columns', (
-               SELECT coalesce(jsonb_agg(jsonb_build_object('number', n.number, 'name', a.attname, 'type', t.typname,
-                          'from', CASE a.attgenerated WHEN 's' THEN '[]'::jsonb END) ORDER BY n.number), '[]')
-                 FROM pg_attribute a
-                 JOIN pg_type t ON t.oid = a.atttypid
-                 LEFT JOIN jsonb_to_recordset(wanted->'columns') w(number integer, name text) ON w.name = a.attname
-                -- the source has no such numbers
-                CROSS JOIN LATERAL (SELECT coalesce(w.number, 10000 + a.attnum)) n(number)
-                WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)))
-          FROM pg_class c WHERE c.oid = relation);
-
--- Finds tables of a former source by their names; their indexes are made again. Returns whether there are any.
+-- Finds tables of a former source by their names; their indexes are made again. Returns whether there are any. Each
+-- gets the shape that it has here: a column of the same name has the same number as on the source. A generated one is
+-- made again, and so is a family.
 CREATE FUNCTION ff_hub.find_former(said jsonb) RETURNS boolean
 LANGUAGE sql VOLATILE
 AS $$
     WITH found AS (
-        UPDATE ff_hub.mirrored m SET source_oid = n.oid, shape = ff_hub.shape_here(m.relid, n.shape)
+        UPDATE ff_hub.mirrored m
+           SET source_oid = n.oid,
+               shape = n.shape - '{parents,options}'::text[] || jsonb_strip_nulls(jsonb_build_object(
+               'unlogged', c.relpersistence = 'u', 'options', c.reloptions,
+               'parents', (SELECT jsonb_agg(0) FROM pg_inherits i WHERE i.inhrelid = c.oid), 'columns', (
+               SELECT coalesce(jsonb_agg(jsonb_build_object('number', k.number, 'name', a.attname, 'type', t.typname,
+                          'from', CASE a.attgenerated WHEN 's' THEN '[]'::jsonb END) ORDER BY k.number), '[]')
+                 FROM pg_attribute a
+                 JOIN pg_type t ON t.oid = a.atttypid
+                 LEFT JOIN jsonb_to_recordset(n.shape->'columns') w(number integer, name text) ON w.name = a.attname
+                -- the source has no such numbers
+                CROSS JOIN LATERAL (SELECT coalesce(w.number, 10000 + a.attnum)) k(number)
+                WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)))
           FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb), pg_class c
          WHERE m.source_oid IS NULL AND n.shape->>'schema' = m.shape->>'schema' AND n.shape->>'name' = m.shape->>'name'
            AND c.oid = m.relid AND (c.relkind = 'p') = (n.shape->>'kind' = 'p')
