@@ -32,11 +32,21 @@ AS $$
                       FROM (SELECT began_at FROM ff_internal.collection ORDER BY began_at DESC LIMIT 10) o) c) p
 $$;
 
+-- That statements were forgotten lately; NULL: they were not.
+CREATE FUNCTION ff_internal.statements_forgotten() RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT 'pg_stat_statements was reset ' || ff_internal.counted(count(DISTINCT s.stats_reset) - 1, 'time')
+               || ' within a day'
+          FROM ff_internal.statement_snapshot s
+         WHERE s.snapshot_at > now() - make_interval(secs => ff_internal.threshold('FULL_DAY'))
+        HAVING count(DISTINCT s.stats_reset) > 1);
+
 -- Why the statements seen do not tell which columns a table's updates change.
 CREATE FUNCTION ff_internal.statements_hint(relation oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
                 'the statements seen explain too few of the updates'
+                || coalesce('; ' || ff_internal.statements_forgotten(), '')
                 || CASE WHEN EXISTS (SELECT FROM pg_class c
                                        JOIN ff_internal.statement_target t ON t.shared AND t.relation_name = c.relname
                                       WHERE c.oid = relation
@@ -106,8 +116,9 @@ BEGIN
                          ff_internal.percent(100 * (1 - e.hot_share)),
                          (SELECT 'a sample taken while it is being updated, or ' FROM ff_internal.server s
                            WHERE s.observed IS NULL),
-                         ' (' || (SELECT s.reason FROM ff_internal.statement_snapshot s
-                                   ORDER BY s.collection_id DESC LIMIT 1) || ')');
+                         ' (' || coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s
+                                            ORDER BY s.collection_id DESC LIMIT 1),
+                                          ff_internal.statements_forgotten()) || ')');
     END IF;
 END
 $$;

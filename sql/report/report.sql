@@ -181,11 +181,16 @@ RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 5
 BEGIN ATOMIC
     SELECT 1, 'week', 'This week', coalesce(ff_internal.html_table(
-               'Newest first, at most eight lines; ff_changes() has all.', json_agg(r)), E'<p>Nothing is new.</p>\n')
+               'Newest first, at most eight lines, of advice for a table the last; ff_changes() has all.',
+               json_agg(r)), E'<p>Nothing is new.</p>\n')
       FROM (SELECT ff_internal.minute(n.at) AS at, n.relation AS "table", n.what, n.details
-              -- what was only decided must not push out what happened
-              FROM (SELECT * FROM @extschema@.ff_changes()
-                     ORDER BY what IN ('dismissed', 'taken back', 'moved', 'withdrawn'), at DESC LIMIT 8) n
+              FROM (SELECT c.*, c.what IN ('advised', 'moved', 'withdrawn') AND c.at < max(c.at) FILTER (
+                                    WHERE c.what IN ('advised', 'moved', 'withdrawn')) OVER (PARTITION BY c.relation)
+                                AS outdated
+                      FROM @extschema@.ff_changes() c
+                     -- what was only decided must not push out what happened
+                     ORDER BY 5, c.what IN ('dismissed', 'taken back', 'moved', 'withdrawn'), c.at DESC LIMIT 8) n
+             WHERE NOT n.outdated
              ORDER BY n.at DESC, n.relation, n.what) r
     UNION ALL
     SELECT 5, 'held', 'What holds back pruning', ff_internal.html_table(

@@ -7,7 +7,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
-SELECT plan(51);
+SELECT plan(52);
 
 -- names of tables
 CREATE SCHEMA a;
@@ -312,6 +312,7 @@ SELECT is(sum(calls), :calls_before::numeric, 'no difference crosses a reset')
 	WHERE s.text ~ 'BETWEEN';
 SELECT is(count(DISTINCT stats_reset), 2::bigint, 'a full reset is recorded as a new epoch')
 	FROM ff_internal.statement_snapshot;
+SELECT is(ff_internal.statements_forgotten(), 'pg_stat_statements was reset 1 time within a day', 'a reset is named');
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
 SELECT ff_internal.collect_statements(106) \g /dev/null
 SELECT is(sum(calls), :calls_before + 1::numeric, 'after a reset calls are counted again')

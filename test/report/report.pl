@@ -284,6 +284,12 @@ SKIP:
 		last_seen_at, xids)
 		VALUES ('idle in transaction', 'pid 1', 'bob', '<b>nightly', now() - interval '2 hours',
 			now() - interval '1 hour', 7)));
+	# advice that does not stand any more
+	$node->safe_psql('hostile', q(INSERT INTO ff_internal.advice_event (seen_at, rel_id, what, details)
+		SELECT now() - v.ago, r.rel_id, v.what, 'fillfactor 100 -> 51'
+		  FROM ff_internal.relation r,
+			(VALUES (interval '3 hours', 'advised'), (interval '2 hours', 'withdrawn')) v(ago, what)
+		 WHERE r.relname = 'sparse'));
 	$node->safe_psql('hostile', q(SELECT ff_dismiss('victim', 'no <b>room', now() + interval '1 day')));
 	$node->poll_query_until('hostile', "SELECT n_tup_ins = 100500 FROM pg_stat_user_tables WHERE relname = 'sparse'")
 		or die 'no counters';
@@ -291,6 +297,8 @@ SKIP:
 	my $html = $node->safe_psql('hostile', 'SELECT ff_report()');
 	has($html, qr/<section id="week">.*<td>public\.victim<\/td><td>dismissed<\/td><td[^>]*>by [^<]* no &lt;b&gt;room</s,
 		'the report has what is new');
+	has($html, qr/<section id="week">(?:(?!<\/section>).)*<td>public\.sparse<\/td><td>withdrawn</s, 'of its advice, the last');
+	unlike($html, qr/<td>public\.sparse<\/td><td>advised</, 'not what was withdrawn since');
 	has($html, qr/<section id="dismissed">.*<th scope="row">public\.<wbr>victim<\/th>.*<td>no &lt;b&gt;room</s,
 		'the report has dismissed advice');
 	my $holder = qr/<td>pid 1<\/td><td>bob<\/td><td>&lt;b&gt;nightly</;
