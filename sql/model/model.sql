@@ -18,10 +18,13 @@ CREATE FUNCTION ff_internal.model_version() RETURNS integer
 AS 'MODULE_PATHNAME', 'ff_model_version'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
--- WAL bytes and microseconds of CPU that one index entry costs in the model.
+-- WAL bytes and microseconds of CPU that one index entry costs in the model. Not threshold() itself: a query's planning
+-- would call that, before check_role() speaks.
 CREATE FUNCTION ff_internal.index_entry_price(OUT wal_bytes float8, OUT cpu_us float8)
-AS 'MODULE_PATHNAME', 'ff_index_entry_price'
-LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT ff_internal.threshold('WAL_ENTRY'), ff_internal.threshold('US_ENTRY');
+END;
 
 -- Autovacuum settings in effect with these options; scale, threshold: see autovacuum_vacuum_scale_factor; most: dead
 -- rows at which it starts at the latest, autovacuum_vacuum_max_threshold; NULL: no limit, as before PostgreSQL 18.

@@ -5,9 +5,7 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_type_d.h"
-#include "funcapi.h"
 #include "utils/builtins.h"
 
 #include "advise/decision.h"
@@ -51,12 +49,11 @@ static const struct
 static Datum
 decision_row(FunctionCallInfo fcinfo, const DnDecision *d)
 {
-	TupleDesc	row;
+	TupleDesc	row = ff_result_desc(fcinfo);
 	Datum		value[lengthof(result_field)] = {0};
 	bool		null[lengthof(result_field)] = {0};
 
-	if (get_call_result_type(fcinfo, NULL, &row) != TYPEFUNC_COMPOSITE ||
-		row->natts != lengthof(result_field))
+	if (row->natts != lengthof(result_field))
 		elog(ERROR, "the result is not of type decision");
 	for (int i = 0; i < lengthof(result_field); i++)
 	{
@@ -81,14 +78,10 @@ decision_row(FunctionCallInfo fcinfo, const DnDecision *d)
 					value[k] = Float8GetDatum(*(const DnNumber *) from);
 		}
 	}
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(row), value, null));
+	return ff_row(fcinfo, value, null);
 }
 
-/*
- * ff_decision_of(facts record) returns ff_internal.decision
- *
- * Errors: see ff_read_numbers().
- */
+/* SQL: decision_of() */
 Datum
 ff_decision_of(PG_FUNCTION_ARGS)
 {
@@ -105,7 +98,7 @@ ff_decision_of(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(decision_row(fcinfo, &d));
 }
 
-/* ff_threshold(name text) returns float8.  Error 42704: there is none of this name. */
+/* SQL: threshold() */
 Datum
 ff_threshold(PG_FUNCTION_ARGS)
 {

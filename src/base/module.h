@@ -25,6 +25,7 @@ extern int	ff_column(TupleDesc desc, const char *name, int guess);
 extern TupleDesc ff_read_row(FunctionCallInfo fcinfo, int arg, Datum **values, bool **nulls);
 extern void ff_read_numbers(FunctionCallInfo fcinfo, int arg, const NumberField *field, int nfields,
 							void *to, int *count);
+extern TupleDesc ff_result_desc(FunctionCallInfo fcinfo);
 extern Datum ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 extern void ff_nap(double milliseconds);
 

@@ -37,15 +37,22 @@ PG_FUNCTION_INFO_V1(ff_summarizing);
 PG_FUNCTION_INFO_V1(ff_deadline);
 PG_FUNCTION_INFO_V1(ff_show_shards_sql);
 
-/* A row of the calling SQL function's declared result type. */
+/* The row type that the calling SQL function returns. */
+TupleDesc
+ff_result_desc(FunctionCallInfo fcinfo)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return BlessTupleDesc(desc);
+}
+
+/* A row of this type. */
 Datum
 ff_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
-	TupleDesc	tupdesc;
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc), values, nulls));
+	return HeapTupleGetDatum(heap_form_tuple(ff_result_desc(fcinfo), values, nulls));
 }
 
 /* The place of a column, looked for from a guess on.  Error 42703: there is none of this name. */
@@ -208,7 +215,7 @@ ff_require(const char *what)
 					 quote_literal_cstr(role), what)));
 }
 
-/* ff_check_role(what text): ff_require() for SQL functions; also shows them shards */
+/* SQL: check_role().  Also shows the caller shards. */
 Datum
 ff_check_role(PG_FUNCTION_ARGS)
 {
@@ -217,12 +224,7 @@ ff_check_role(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/*
- * SQL: free_bytes(): bytes that the server's user may still write to the file system of a tablespace;
- * 0: the default one of this database; NULL: that of the WAL.
- *
- * Errors: 42704 no such tablespace, and those of statvfs().
- */
+/* SQL: free_bytes(): what the server's user may still write.  Also errors of statvfs(). */
 Datum
 ff_free_bytes(PG_FUNCTION_ARGS)
 {
@@ -260,13 +262,9 @@ ff_summarizing(PG_FUNCTION_ARGS)
 }
 
 /*
- * ff_deadline(span interval)
- *
- * Ends the running statement with error 57014 after this time, like
- * statement_timeout: from PostgreSQL 16 on dblink_connect() ignores
- * connect_timeout, and a host that accepts a connection and stays silent would
- * block a refresh forever.  Zero or NULL cancels it and restores the session's own
- * statement_timeout, which it never extends.
+ * SQL: the hub's deadline().  From PostgreSQL 16 on dblink_connect() ignores connect_timeout,
+ * and a host that accepts a connection and stays silent would block a refresh forever.  The
+ * session's own statement_timeout is never extended, and restored.
  */
 Datum
 ff_deadline(PG_FUNCTION_ARGS)
@@ -290,9 +288,8 @@ ff_deadline(PG_FUNCTION_ARGS)
 }
 
 /*
- * Makes the shards of Citus tables on this node visible in pg_class; Citus hides
- * them from queries planned without this.  Lasts until the calling function that
- * has its own settings returns, or else until the transaction ends.
+ * Shows the shards of Citus tables on this node to queries that are planned from now on, until
+ * the calling function that has its own settings returns, or else the transaction ends.
  */
 void
 ff_show_shards(void)
@@ -304,7 +301,7 @@ ff_show_shards(void)
 								 false);
 }
 
-/* ff_show_shards() for SQL functions */
+/* SQL: show_shards() */
 Datum
 ff_show_shards_sql(PG_FUNCTION_ARGS)
 {

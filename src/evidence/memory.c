@@ -106,12 +106,7 @@ read_groups(const char *root, Limit *limit)
 		FreeFile(file);
 }
 
-/*
- * ff_machine_memory(OUT ram bigint, OUT container_limit bigint, OUT note text)
- *
- * See the SQL function; note: the file with the limit.  Tests declare it with an
- * argument, a folder used instead of /.
- */
+/* SQL: machine_memory().  Tests declare it with an argument, a folder used instead of /. */
 Datum
 ff_machine_memory(PG_FUNCTION_ARGS)
 {

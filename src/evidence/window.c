@@ -123,11 +123,7 @@ find_span(Window *w, bool fresh, TimestampTz began_at, TimestampTz ended_at)
 	return s;
 }
 
-/*
- * window_add(state, fresh, began_at, ended_at, counted)
- *
- * The aggregate's step: one interval.
- */
+/* SQL: window_add(), the aggregate's step: one interval */
 Datum
 ff_window_add(PG_FUNCTION_ARGS)
 {
@@ -214,9 +210,7 @@ find_event(const Window *w, double fresh)
 }
 
 /*
- * window_sum(state)
- *
- * The aggregate's result, of type table_window: sums over the whole window, over the
+ * SQL: window_sum(), the aggregate's result: sums over the whole window, over the
  * fresh spans ("since"), and over the recent ones of these: the newest, until they have a
  * third of the fresh updates (all if there are none).  One event is not a habit: the span of
  * find_event() does not count there.

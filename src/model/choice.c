@@ -19,7 +19,6 @@ static const double
 	US_STATEMENT = 28.0,		/* bench: a statement and its transaction, without rows */
 	US_ROW = 1.3,				/* bench: one row inserted, updated or deleted */
 	US_READ = 12.0,				/* bench: a read by index; less in a join, more alone */
-	US_ENTRY = 1.6,				/* bench: one index entry, leaf in cache, vacuum included */
 	US_ENTRY_VISIT = 3.5,		/* bench: added once per index and UPDATE statement */
 	US_MOVE = 1.5,				/* bench: find another page, write the whole row */
 	US_PRUNE = 7.0,				/* bench: prune a page on access (+- 2.6) */
@@ -33,7 +32,6 @@ static const double
 	WAL_UPDATE = 80.0,			/* lsn: an update within its page, with the changed bytes */
 	WAL_PRUNE = 62.0,			/* lsn: one page pruned */
 	WAL_ROW = 70.0,				/* lsn: heap insert record without the row */
-	WAL_ENTRY = 72.0,			/* lsn: index entry with its share of splits and vacuum */
 	WAL_MOVE = 60.0,			/* lsn: an update to another page, without the row */
 	WAL_DELETE = 60.0,			/* lsn: a delete */
 	WAL_VACUUM_PAGE = 150.0,	/* lsn: prune a page and mark it all-visible */
@@ -54,6 +52,7 @@ static const double
 /* What happens per row updated, and the table's figures that cost depends on. */
 typedef struct Rates
 {
+	const FitPlan *plan;
 	double		statements;		/* UPDATE statements */
 	double		inserts;
 	double		deletes;
@@ -65,13 +64,10 @@ typedef struct Rates
 	double		more_wal;		/* measured bytes beyond what the prices explain */
 	double		leaves;			/* share of the live part's leaves that updates come to, 0..1 */
 	double		fewer_images;	/* of heap pages per row updated, than the forecast says */
-	double		len;			/* bytes of a row inserted */
-	double		updated_len;	/* bytes of a row updated */
 	double		indexes;
 	double		index_bytes;
 	double		rows;			/* live rows of the table */
-	double		cold;			/* of these, in pages that are not written */
-	double		live;			/* share of the others, 0..1 */
+	double		live;			/* share of those in pages that are written, 0..1 */
 	double		cold_page_rows;
 	double		pages;
 	double		ram;
@@ -95,11 +91,11 @@ read_rates(const Evidence *e, const FitPlan *p)
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
 	double		pages = bound(e->blocks, 1, 1e15);
-	Rates		r = {.rows = bound(e->live_rows, 1, 1e15),.leaves = 1,.cold = p->cold,.pages = pages,
+	Rates		r = {.plan = p,.rows = bound(e->live_rows, 1, 1e15),.leaves = 1,.pages = pages,
 		.cold_page_rows = bound(p->cold_page_rows, 1, TW_MAX_TUPLES),.unlogged = e->unlogged > 0};
 	double		delete_calls;
 
-	r.live = 1 - bound(r.cold / r.rows, 0, 1);
+	r.live = 1 - bound(p->cold / r.rows, 0, 1);
 	r.statements = calls_per_row(e, EV_UPDATE, 1 / bound(p->together, 1, 1e4));
 	/* without their statements, assume calls as large as those of updates */
 	r.inserts = bound(w.inserted / n, 0, 1e9);
@@ -112,14 +108,12 @@ read_rates(const Evidence *e, const FitPlan *p)
 					BLOCKS_ROW * (bound(e->index_scans, 0, 1e15) + n + w.inserted + w.deleted), 0,
 					bound(e->seq_scans, 0, 1e15) * pages) / n / pages;
 	r.vacuums = w.vacuums / n;
-	r.len = p->insert_mean;
-	r.updated_len = p->update_mean;
 	r.indexes = bound(e->indexes, 0, 1000);
 	r.index_bytes = bound(e->index_bytes, 0, 1e18);
 	r.ram = e->ram_bytes > 0 ? e->ram_bytes : 1e18;
 	r.read_us = e->read_us > 0 ? e->read_us : US_PAGE_READ;
 	r.checkpoint = bound(p->checkpoint, 1, 1e15);
-	r.wal_insert = WAL_ROW + r.len + r.indexes * WAL_ENTRY;
+	r.wal_insert = WAL_ROW + p->insert_mean + r.indexes * WAL_ENTRY;
 	return r;
 }
 
@@ -191,7 +185,8 @@ add_rewrite(const Forecast *f, const Rates *r, ChCost *c)
 	double		cached = bound(r->ram / (r->pages * TW_BLCKSZ), 0, 1);
 
 	if (!r->unlogged)
-		c->wal_bytes += (r->rows * (fmax(r->len, r->updated_len) + TW_ITEMID) + r->index_bytes) / n;
+		c->wal_bytes += (r->rows * (fmax(r->plan->insert_mean, r->plan->update_mean) + TW_ITEMID) +
+						 r->index_bytes) / n;
 	c->time_us += (r->pages * (US_SCAN_PAGE + (1 - cached) * r->read_us / 8) + then * US_PAGE_WRITE +
 				   r->rows * (1 + r->indexes) * US_REWRITE_ROW) / n;
 }
@@ -203,21 +198,24 @@ add_rewrite(const Forecast *f, const Rates *r, ChCost *c)
  */
 static double
 option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int workload, int step,
-			double hot_now, ChCost *c)
+			ChCost *c)
 {
 	const FcOutcome *o = &f->outcome[way][workload][step];
-	double		pages = r->cold / r->cold_page_rows + r->rows * r->live * f->pages_now[workload];
+	double		hot_now = r->plan->split.hot;
+	double		pages = r->plan->cold / r->cold_page_rows + r->rows * r->live * f->pages_now[workload];
 	double		off = bound(or_else(e->blocks / pages, 1), 0.3, 100);
 	double		part = hot_now < NEARLY_ALL ? bound((1 - o->hot) / (1 - hot_now), 0, 1) : 0;
 	double		between = f->between[workload];
-	double		live = (r->rows - r->cold + between) * o->pages * pow(off, part);
+	double		rows = r->rows - r->plan->cold + between;
+	double		live = rows * o->pages * pow(off, part);
 	/* pages of a cold row: as they are, or rewritten */
 	double		cold = way == FC_SET ? r->pages / r->rows : 1.0 / f->step[step].rows_per_page;
 
 	/* without a rewrite no page goes away */
 	if (way == FC_SET)
-		live = bound(live, (r->rows - r->cold + between) * cold, 1e15);
-	cost_of(r, o, (r->cold - between) * cold + live, live, (1 - o->hot) * f->updates / (r->rows * r->live), c);
+		live = bound(live, rows * cold, 1e15);
+	cost_of(r, o, (r->plan->cold - between) * cold + live, live,
+			(1 - o->hot) * f->updates / (r->rows * r->live), c);
 	if (way == FC_REWRITE)
 		add_rewrite(f, r, c);
 	return log_cost(e, c);
@@ -225,12 +223,12 @@ option_cost(const Evidence *e, const Forecast *f, const Rates *r, FcWay way, int
 
 /* The outcome observed; pages pruned, touched and logged whole are not observed. */
 static FcOutcome
-seen_outcome(const FitSplit *s, const Rates *r, double prunes, double touched, double images)
+seen_outcome(const Rates *r, double prunes, double touched, double images)
 {
-	double		moved = or_else(s->moved, 0);
+	double		moved = or_else(r->plan->split.moved, 0);
 
 	return (FcOutcome) {
-		.hot = or_else(s->hot, 1),.moved = moved,.moved_bytes = moved * r->updated_len,
+		.hot = or_else(r->plan->split.hot, 1),.moved = moved,.moved_bytes = moved * r->plan->update_mean,
 		.prunes = prunes,.touched = touched,.images = images
 	};
 }
@@ -279,14 +277,14 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
  * can be HOT is, heap pages are full, and none is pruned, read or logged whole.
  */
 static double
-least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
+least_cost(const Evidence *e, const Rates *r)
 {
 	/* each update changes a page anywhere, which is logged whole once per checkpoint */
 	double		pages = bound(r->pages * r->live, 1, 1e15);
 	double		images = pages / r->checkpoint * (1 - exp(-r->checkpoint / pages));
-	double		least = bound(r->rows * (r->len + 8) / TW_BLCKSZ, 1, r->pages);
-	FcOutcome	now = seen_outcome(&p->split, r, 1, 1, images);
-	FcOutcome	best = {.hot = 1 - or_else(p->split.blocked, 0)};
+	double		least = bound(r->rows * (r->plan->insert_mean + 8) / TW_BLCKSZ, 1, r->pages);
+	FcOutcome	now = seen_outcome(r, 1, 1, images);
+	FcOutcome	best = {.hot = 1 - or_else(r->plan->split.blocked, 0)};
 	ChCost		a,
 				b;
 
@@ -295,38 +293,26 @@ least_cost(const Evidence *e, const FitPlan *p, const Rates *r)
 	return exp(log_cost(e, &b) - log_cost(e, &a));
 }
 
-void
-ff_choice_index_entry(double *wal_bytes, double *cpu_us)
-{
-	*wal_bytes = WAL_ENTRY;
-	*cpu_us = US_ENTRY;
-}
-
 /* Costs of all options in all workloads. */
 static void
-cost_all(const Evidence *e, const Forecast *f, const Rates *r, double hot_now, Choice *d)
+cost_all(const Evidence *e, const Forecast *f, const Rates *r, Choice *d)
 {
 	memset(d->cost, 0, sizeof(d->cost));
 	for (int k = 0; k < f->nworkloads; k++)
 	{
 		ChCost		c;
-		double		log_keep = option_cost(e, f, r, FC_SET, k, f->current, hot_now, &c);
+		double		log_keep = option_cost(e, f, r, FC_SET, k, f->current, &c);
 
 		for (int way = 0; way < FC_WAYS; way++)
 			for (int i = 0; i < f->n; i++)
 			{
-				ChCost	   *sum = &d->cost[way][i];
 				double		fewer = (double) f->step[f->current].rows_per_page / f->step[i].rows_per_page;
 				/* the forecast of a step with fewer rows per page errs more */
 				double		caution = fewer > 1 ? CAUTION * log2(fewer) : 0;
-				double		ratio = exp(option_cost(e, f, r, (FcWay) way, k, i, hot_now, &c) - log_keep + caution);
 
-				d->ratio[way][k][i] = ratio;
-				sum->time_us += f->weight[k] * c.time_us;
-				sum->wal_bytes += f->weight[k] * c.wal_bytes;
-				sum->heap_bytes += f->weight[k] * c.heap_bytes;
-				sum->index_bytes += f->weight[k] * c.index_bytes;
-				sum->ratio += f->weight[k] * ratio;
+				c.ratio = exp(option_cost(e, f, r, (FcWay) way, k, i, &c) - log_keep + caution);
+				d->ratio[way][k][i] = c.ratio;
+				add_numbers(&d->cost[way][i], &c, sizeof(c), f->weight[k]);
 			}
 	}
 }
@@ -591,18 +577,17 @@ choose_by_room(const Evidence *e, const Forecast *f, Choice *d)
 static void
 cost_and_choose(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Choice *d)
 {
-	const FitSplit *seen = &fit->plan.split;
 	const FcOutcome *keep = &f->outcome[FC_SET][0][f->current];
-	FcOutcome	now = seen_outcome(seen, &r, keep->prunes, keep->touched, keep->images);
+	FcOutcome	now = seen_outcome(&r, keep->prunes, keep->touched, keep->images);
 	double		ram = r.ram;
 
 	calibrate_wal(e, &r, &now);
 	for (int in_ram = 1; in_ram >= 0; in_ram--)
 	{
 		r.ram = in_ram ? INFINITY : ram;
-		cost_all(e, f, &r, seen->hot, d);
+		cost_all(e, f, &r, d);
 		pool_costs(e, f, d);
-		choose_best(e, seen, f, d);
+		choose_best(e, &fit->plan.split, f, d);
 		if (in_ram)
 			d->advised_in_ram = d->advised;
 	}
@@ -627,7 +612,7 @@ ff_choose(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Choic
 	planned = ff_plan(e, &fit->plan);
 	r = read_rates(e, &fit->plan);
 	d->calls = r.statements;
-	d->bound = least_cost(e, &fit->plan, &r);
+	d->bound = least_cost(e, &r);
 	settled = 1 - d->bound < e->min_gain;
 	if (planned && (curve || !(few || settled)))
 		ff_fit(w, e, fit);

@@ -53,9 +53,6 @@ extern FcWay ff_choice_way(const Evidence *e, const Choice *d, int step);
 extern double ff_choice_cheaper(const Forecast *f, const Choice *d, FcWay way, int step,
 								FcWay than_way, int than);
 
-/* The price of one index entry: bytes of WAL, microseconds of CPU. */
-extern void ff_choice_index_entry(double *wal_bytes, double *cpu_us);
-
 /*
  * Runs the whole model: bound, fit, forecast, choice.  If the bound or too few updates
  * decide, the fit is empty (n is 0) unless "curve" is true.  The forecast then has steps

@@ -10,7 +10,6 @@
 #ifndef FF_EVIDENCE_H
 #define FF_EVIDENCE_H
 
-#include "base/bins.h"
 #include "base/numbers.h"
 
 #define EV_INTERVALS	32		/* intervals of the counters, the newest first */

@@ -449,10 +449,7 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 	{
 		ff_twin_count_from_here(t);
 		ff_twin_run(t, p->segment[i]);
-		sum.updates += t->count.updates;
-		sum.hot += t->count.hot;
-		sum.moved += t->count.moved;
-		sum.prunes += t->count.prunes;
+		add_numbers(&sum, &t->count, sizeof(sum), 1);
 		result += hot_density(&t->count, p->segment_hot[i], p->segment_updates[i], &chance);
 	}
 	x->hot = sum.updates > 0 ? sum.hot / sum.updates : NAN;

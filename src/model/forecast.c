@@ -38,14 +38,6 @@ longest(const TwinWorkload *l)
 	return bound(result, 0, 2 * CHUNK_TICKS);
 }
 
-/* TwinCount has only doubles, like FcOutcome. */
-static void
-add_counts(TwinCount *sum, const TwinCount *c, double times)
-{
-	for (size_t i = 0; i < sizeof(*c) / sizeof(double); i++)
-		((double *) sum)[i] += times * ((const double *) c)[i];
-}
-
 /* Replays payback_time from the twin's state; after an early end, the rest counts as like
  * the last two chunks. */
 static void
@@ -71,7 +63,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 		f->ticks += chunk;
 		ff_twin_count_from_here(t);
 		ff_twin_run(t, chunk);
-		add_counts(&sum, &t->count, 1);
+		add_numbers(&sum, &t->count, sizeof(sum), 1);
 		last[0] = last[1];
 		last[1] = t->count;
 		if (i == 0 || ((i + 0.5) * chunk < window && (way == FC_SET || (i + 0.5) * chunk > window / 2)))
@@ -92,8 +84,8 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 			((i + 1) * chunk >= payback || fabs(hot[i] + hot[i - 1] - hot[i - 2] - hot[i - 3]) < 2 * STEADY))
 			break;
 	}
-	add_counts(&sum, &last[0], (payback / chunk - k - 1) / 2);
-	add_counts(&sum, &last[1], (payback / chunk - k - 1) / 2);
+	add_numbers(&sum, &last[0], sizeof(sum), (payback / chunk - k - 1) / 2);
+	add_numbers(&sum, &last[1], sizeof(sum), (payback / chunk - k - 1) / 2);
 	n = sum.updates > 1 ? sum.updates : 1;
 	o->hot = sum.hot / n;
 	o->moved = sum.moved / n;

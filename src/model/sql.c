@@ -26,7 +26,6 @@ PG_FUNCTION_INFO_V1(ff_split_updates);
 PG_FUNCTION_INFO_V1(ff_model_fields);
 PG_FUNCTION_INFO_V1(ff_model);
 PG_FUNCTION_INFO_V1(ff_model_version);
-PG_FUNCTION_INFO_V1(ff_index_entry_price);
 PG_FUNCTION_INFO_V1(ff_rows_per_page);
 
 /* The argument and everything computed from it. */
@@ -39,7 +38,7 @@ typedef struct Model
 	Choice		choice;
 } Model;
 
-/* ff_model_fields() returns text: the columns of type model_input, which is made of it */
+/* SQL: model_fields(): the columns of type model_input, which is made of it */
 Datum
 ff_model_fields(PG_FUNCTION_ARGS)
 {
@@ -78,6 +77,9 @@ typedef struct Number
 	double		value;
 } Number;
 
+/* A field of a struct, under its own name. */
+#define OF(from, field) {#field, (from)->field}
+
 /* Appends members of an object, null if unknown. */
 static void
 append_numbers(StringInfo t, int digits, const Number *n)
@@ -111,9 +113,8 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 
 	appendStringInfoChar(t, '{');
 	append_numbers(t, SHORT, (Number[]) {
-		{"start_rows", l->start_rows}, {"replayed_rows", plan->rows}, {"table_rows", plan->live},
-		{"lag", l->lag}, {"held", l->held}, {"held_share", l->held_share},
-		{"vacuum_share", l->vacuum_share}, {"vacuum_gap", l->vacuum_gap}, {NULL}
+		OF(l, start_rows), {"replayed_rows", plan->rows}, {"table_rows", plan->live}, OF(l, lag),
+		OF(l, held), OF(l, held_share), OF(l, vacuum_share), OF(l, vacuum_gap), {NULL}
 	});
 	append_lengths(t, "insert_len", l->insert_len);
 	append_lengths(t, "update_len", l->update_len);
@@ -128,9 +129,8 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 		appendStringInfo(t, "%s{\"command\": \"%s\", \"pick\": \"%s\"",
 						 t->data[t->len - 1] == '[' ? "" : ", ", commands[c->command], picks[c->pick]);
 		append_numbers(t, SHORT, (Number[]) {
-			{"rate", c->rate}, {"rows", c->rows}, {"calls", c->calls}, {"distance", c->distance},
-			{"near", c->near}, {"skew", c->skew}, {"stride", c->stride}, {"indexed", c->indexed},
-			{"resizes", c->resizes}, {"whole", c->whole}, {NULL}
+			OF(c, rate), OF(c, rows), OF(c, calls), OF(c, distance), OF(c, near), OF(c, skew),
+			OF(c, stride), OF(c, indexed), OF(c, resizes), OF(c, whole), {NULL}
 		});
 		appendStringInfoChar(t, '}');
 	}
@@ -259,12 +259,7 @@ check_for_interrupts(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/*
- * ff_model(evidence record, curve boolean) returns json
- *
- * Returns the choice and the steps, from 100 downwards, see choice.h; NULL if no row
- * length is known or an argument is NULL.  Errors: see ff_read_numbers().
- */
+/* SQL: model().  NULL if an argument is. */
 Datum
 ff_model(PG_FUNCTION_ARGS)
 {
@@ -304,7 +299,7 @@ ff_model_version(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(MODEL_VERSION);
 }
 
-/* ff_rows_per_page(fillfactor integer, width float8): NULL if the width is unknown */
+/* SQL: rows_per_page().  NULL if the width is unknown. */
 Datum
 ff_rows_per_page(PG_FUNCTION_ARGS)
 {
@@ -316,46 +311,16 @@ ff_rows_per_page(PG_FUNCTION_ARGS)
 										  (int) bound(ceil(width), 1, TW_MAX_LEN)));
 }
 
-/* Most columns of numbers_row(), in which NAN becomes NULL. */
-#define NUMBERS_MAX	6
-
-static Datum
-numbers_row(FunctionCallInfo fcinfo, const double *v, int n)
-{
-	Datum		values[NUMBERS_MAX];
-	bool		nulls[NUMBERS_MAX];
-
-	for (int i = 0; i < n; i++)
-	{
-		nulls[i] = !isfinite(v[i]);
-		values[i] = Float8GetDatum(v[i]);
-	}
-	return ff_row(fcinfo, values, nulls);
-}
-
-/* The cost of an index entry: WAL bytes, microseconds of CPU. */
-Datum
-ff_index_entry_price(PG_FUNCTION_ARGS)
-{
-	double		price[2];
-
-	ff_choice_index_entry(&price[0], &price[1]);
-	PG_RETURN_DATUM(numbers_row(fcinfo, price, lengthof(price)));
-}
-
-/*
- * ff_split_updates(updated, hot, newpage, seen_same_page, seen_newpage,
- *					indexed_share, seen_hot: all float8)
- *
- * Shares of the updates, see ff_fit_split(); NULL if unknown.  Any argument may
- * be NULL.
- */
+/* SQL: split_updates().  Any argument may be NULL. */
 Datum
 ff_split_updates(PG_FUNCTION_ARGS)
 {
 #define NUMBER(i) (PG_ARGISNULL(i) || !isfinite(PG_GETARG_FLOAT8(i)) ? NAN : PG_GETARG_FLOAT8(i))
 	Evidence	e;
 	FitSplit	s;
+	const double *share;
+	Datum		values[6];
+	bool		nulls[6];
 
 	ff_evidence_clear(&e);
 	e.nintervals = 1;
@@ -367,7 +332,11 @@ ff_split_updates(PG_FUNCTION_ARGS)
 	e.indexed_share = NUMBER(5);
 	e.seen_hot = NUMBER(6);
 	s = ff_fit_split(&e);
-	PG_RETURN_DATUM(numbers_row(fcinfo, (double[]) {
-		s.moved, s.blocked, s.eligible, s.recoverable, s.kept, s.kept_with_room
-	}, NUMBERS_MAX));
+	share = (double[]) {s.moved, s.blocked, s.eligible, s.recoverable, s.kept, s.kept_with_room};
+	for (int i = 0; i < 6; i++)
+	{
+		nulls[i] = !isfinite(share[i]);
+		values[i] = Float8GetDatum(share[i]);
+	}
+	PG_RETURN_DATUM(ff_row(fcinfo, values, nulls));
 }

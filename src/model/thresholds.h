@@ -1,7 +1,7 @@
 /*
  * thresholds.h
- *	  Thresholds of the model's choice and of the decision, each once; SQL reads them by
- *	  name with threshold().  All are chosen.
+ *	  Thresholds of the model's choice and of the decision, and prices that SQL also needs,
+ *	  each once; SQL reads them by name with threshold().  All thresholds are chosen.
  *
  * Each file that includes this defines THRESHOLD(name, value).
  */
@@ -37,5 +37,8 @@ THRESHOLD(BLOAT_BYTES, 1048576)	/* and the difference, bytes */
 THRESHOLD(REFILLS, 2)			/* inserts per live row: it held more before, and will again */
 THRESHOLD(RATES, 3600)			/* seconds to watch before rates are given for a day */
 THRESHOLD(STANDS, 0.5)			/* part of the needed confidence, for advice that stands */
+/* One index entry in the model, see the other prices in choice.c. */
+THRESHOLD(US_ENTRY, 1.6)		/* bench: leaf in cache, vacuum included */
+THRESHOLD(WAL_ENTRY, 72)		/* lsn: with its share of splits and vacuum */
 
 #undef THRESHOLD

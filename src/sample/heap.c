@@ -15,7 +15,6 @@
 #include "catalog/pg_class.h"
 #include "funcapi.h"
 
-#include "base/bins.h"
 #include "base/module.h"
 #include "sample/sample.h"
 

@@ -11,7 +11,7 @@
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 
-#include "base/bins.h"
+#include "base/numbers.h"
 #include "sample/sample.h"
 
 /* Earlier rows of a bin that are fewer are dropped, and the least share of others that stays. */

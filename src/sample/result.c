@@ -7,12 +7,11 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 
+#include "base/module.h"
 #include "sample/sample.h"
 
 static double
@@ -101,12 +100,9 @@ ff_find_column(const FfColumn *column, int ncolumns, const char *name)
 Datum
 ff_sample_row(FunctionCallInfo fcinfo, FfSample *sample, const FfColumn *column, int ncolumns)
 {
-	TupleDesc	desc;
-	char	  **values;
+	TupleDesc	desc = ff_result_desc(fcinfo);
+	char	  **values = palloc(sizeof(char *) * desc->natts);
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	values = palloc(sizeof(char *) * desc->natts);
 	for (int i = 0; i < desc->natts; i++)
 		values[i] = column_text(sample, ff_find_column(column, ncolumns,
 													   NameStr(TupleDescAttr(desc, i)->attname)),

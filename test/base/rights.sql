@@ -230,7 +230,7 @@ SELECT set_eq($$
 	SELECT f.proname::text FROM own_function f JOIN stated s USING (oid)
 	WHERE 'pg_read_all_stats' = ANY (s.may) AND f.prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') $$,
 	'{born_at,check_role,counters,counters_plus,decision_of,free_bytes,effective_fillfactor,'
-	'own_index_definitions,index_entry_price,machine_memory,model,model_version,parse_statement,refuse,'
+	'own_index_definitions,machine_memory,model,model_version,parse_statement,refuse,'
 	'rows_per_page,own_server,setting,'
 	'show_shards,own_sizes,split_updates,summarizing,t_quantile,threshold,window_add,window_sum}'::text[],
 	'the C functions for readers are the listed ones');
