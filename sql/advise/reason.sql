@@ -44,7 +44,7 @@ RETURN (SELECT 'pg_stat_statements was reset ' || ff_internal.counted(count(DIST
 -- Why the statements seen do not tell which columns a table's updates change.
 CREATE FUNCTION ff_internal.statements_hint(relation oid) RETURNS text
 LANGUAGE sql STABLE
-RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
+RETURN coalesce(ff_internal.statements_unread(),
                 'the statements seen explain too few of the updates'
                 || coalesce('; ' || ff_internal.statements_forgotten(), '')
                 || CASE WHEN EXISTS (SELECT FROM pg_class c
@@ -116,9 +116,7 @@ BEGIN
                          ff_internal.percent(100 * (1 - e.hot_share)),
                          (SELECT 'a sample taken while it is being updated, or ' FROM ff_internal.server s
                            WHERE s.observed IS NULL),
-                         ' (' || coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s
-                                            ORDER BY s.collection_id DESC LIMIT 1),
-                                          ff_internal.statements_forgotten()) || ')');
+                         ' (' || coalesce(ff_internal.statements_unread(), ff_internal.statements_forgotten()) || ')');
     END IF;
 END
 $$;

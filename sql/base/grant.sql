@@ -5,14 +5,14 @@
 --
 -- PUBLIC may use the public functions and views, but each calls check_role(): its error says who may. Members of
 -- pg_read_all_stats (and so of pg_monitor) read the history and call reading functions; members of pg_stat_scan_tables
--- sample and collect. Functions run with the caller's rights. Either the collecting or the reading ones of the
--- others are listed.
+-- sample and collect. Functions run with the caller's rights. Functions in none of the lists are for the role
+-- others.
 --
 -- A function with a text body gets a search_path of pg_catalog, and its backslashes mean what they say; a procedure
 -- that commits can have neither.
 CREATE PROCEDURE ff_internal.give_rights(
-    extension name, for_all text[], for_both text[] DEFAULT '{}', collecting text[] DEFAULT NULL,
-    reading text[] DEFAULT NULL, installing text[] DEFAULT '{}')
+    extension name, for_all text[], for_both text[] DEFAULT '{}', collecting text[] DEFAULT '{}',
+    reading text[] DEFAULT '{}', installing text[] DEFAULT '{}', others text DEFAULT 'pg_read_all_stats')
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -25,8 +25,9 @@ BEGIN
                strpos(p.prosrc, E'\\') > 0 AS has_backslash,
                CASE WHEN p.proname ^@ 'ff_' OR c.relname ^@ 'ff_' OR p.proname = ANY (for_all) THEN 'PUBLIC'
                     WHEN p.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
-                    WHEN p.proname = ANY (collecting) OR p.proname <> ALL (reading) THEN 'pg_stat_scan_tables'
-                    WHEN p.proname = ANY (installing) THEN NULL ELSE 'pg_read_all_stats' END AS grantee
+                    WHEN p.proname = ANY (collecting) THEN 'pg_stat_scan_tables'
+                    WHEN p.oid IS NULL OR p.proname = ANY (reading) THEN 'pg_read_all_stats'
+                    WHEN p.proname = ANY (installing) THEN NULL ELSE others END AS grantee
           FROM pg_depend d
           JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND d.deptype = 'e'
           LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid

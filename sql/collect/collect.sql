@@ -272,8 +272,8 @@ BEGIN
         IF s.live_rows = 0 AND s.dead_rows > 0 THEN
             -- a queue that is empty now: the dead versions that are left tell how long its rows are
             s.inserted_width := round(s.dead_pct / 100 * s.blocks * 8192 / s.dead_rows);
-        ELSIF s.inserted_width IS NULL AND earlier.inserted_width IS NULL THEN
-            -- every row was updated: the WAL of inserts tells whether they grow, far beyond its error (chosen)
+        ELSIF s.inserted_width IS NULL AND s.updated_width > 0 AND earlier.inserted_width IS NULL THEN
+            -- every row was updated: the WAL of inserts tells how long they were, if far shorter than now (chosen)
             s.inserted_width := ff_internal.inserted_width(r.relid);
             IF s.inserted_width < least(0.75 * s.updated_width, s.updated_width - 32) IS NOT TRUE THEN
                 s.inserted_width := NULL;

@@ -348,6 +348,11 @@ BEGIN
 END
 $$;
 
+-- Why the last collection could not read the statements; NULL: it could.
+CREATE FUNCTION ff_internal.statements_unread() RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1);
+
 -- Reasons why the statements of the lookback are incomplete, one per row.
 CREATE FUNCTION ff_internal.statements_missing() RETURNS SETOF text
 LANGUAGE sql STABLE

@@ -181,15 +181,16 @@ RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 5
 BEGIN ATOMIC
     SELECT 1, 'week', 'This week', coalesce(ff_internal.html_table(
-               'Newest first, at most eight lines, of advice for a table the last; ff_changes() has all.',
+               'Newest first, at most eight lines, and only the latest advice for a table; ff_changes() has all.',
                json_agg(r)), E'<p>Nothing is new.</p>\n')
       FROM (SELECT ff_internal.minute(n.at) AS at, n.relation AS "table", n.what, n.details
-              FROM (SELECT c.*, c.what IN ('advised', 'moved', 'withdrawn') AND c.at < max(c.at) FILTER (
-                                    WHERE c.what IN ('advised', 'moved', 'withdrawn')) OVER (PARTITION BY c.relation)
-                                AS outdated
+              FROM (SELECT c.*, a.advice AND c.at < max(c.at) FILTER (WHERE a.advice)
+                                                    OVER (PARTITION BY c.relation) AS outdated
                       FROM @extschema@.ff_changes() c
+                     CROSS JOIN LATERAL (SELECT c.what IN ('advised', 'moved', 'withdrawn')) a(advice)
                      -- what was only decided must not push out what happened
-                     ORDER BY 5, c.what IN ('dismissed', 'taken back', 'moved', 'withdrawn'), c.at DESC LIMIT 8) n
+                     ORDER BY outdated, c.what IN ('dismissed', 'taken back', 'moved', 'withdrawn'), c.at DESC
+                     LIMIT 8) n
              WHERE NOT n.outdated
              ORDER BY n.at DESC, n.relation, n.what) r
     UNION ALL

@@ -29,7 +29,7 @@ CREATE TABLE ff_internal.page_sample (
     rows_per_page        real,       -- live rows on a page that holds any, mean
     rows_per_page_max    real,       -- most live rows seen on a page
     inserted_width       real,       -- mean length of rows never updated, bytes with header, not aligned; kept. If all
-        -- were updated and are far longer than the WAL of inserts says, what that says
+        -- were updated, that of rows inserted by the WAL of inserts, if far shorter
     updated_width        real,       -- the same for rows updated since insert; kept
     updated_pct          real,       -- live rows updated since insert, percent of live rows
     update_group_rows    real,       -- rows of a page that one transaction updated, median over these rows; kept

@@ -42,7 +42,7 @@ BEGIN ATOMIC
         UNION ALL
         SELECT s.*, NULL FROM statements s
     ), scanned AS (
-        -- they read all of a table that has other rows than before by a tenth (chosen): that decides their time
+        -- they read all of a table whose number of rows changed by more than a tenth (chosen): that decides their time
         SELECT format('its statements scan the table, which had %s rows before and has %s',
                       round(b.m), round(a.m)) AS note
           FROM observed b JOIN observed a ON a.place = 22 AND a.side = 'after'
@@ -69,7 +69,7 @@ BEGIN ATOMIC
            (2, o.what, coalesce(b.updated, 0), coalesce(a.updated, 0), NULL),
            (10, 'statements', NULL, NULL, CASE WHEN NOT EXISTS (SELECT 1 FROM statements)
             THEN 'WAL, blocks and time are not known: ' || coalesce(
-                 (SELECT k.reason FROM ff_internal.statement_snapshot k ORDER BY k.collection_id DESC LIMIT 1),
+                 ff_internal.statements_unread(),
                  'no statement that can be compared was seen both before and after') END)
            ) v(place, measure, before, after, note)
      WHERE v.before >= 0 OR v.note <> ''

@@ -177,7 +177,7 @@ verdict: of overall: helped, no difference, hurt, too early; of a measure: bette
 'storage_weight.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
 WAL, blocks and time compare the same statement before and after; only statements that update nothing else count. '
-'Time does not count if they scan a table that has other rows by a tenth.
+'Time does not count if they scan a table whose number of rows changed by more than a tenth.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CALL ff_internal.define($$

@@ -333,7 +333,7 @@ ff_split_updates(PG_FUNCTION_ARGS)
 	e.seen_hot = NUMBER(6);
 	s = ff_fit_split(&e);
 	share = (double[]) {s.moved, s.blocked, s.eligible, s.recoverable, s.kept, s.kept_with_room};
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < lengthof(values); i++)
 	{
 		nulls[i] = !isfinite(share[i]);
 		values[i] = Float8GetDatum(share[i]);

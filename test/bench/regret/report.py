@@ -192,16 +192,21 @@ def slopes(names):
     print(f'noise of a run: {(residuals / freedom) ** 0.5:.2f}')
 
 
+def hot_of(quarters):
+    """HOT share of these quarters together, percent; None without updates."""
+    updates = sum(q['updates'] for q in quarters)
+    return sum(q['updates'] * (q['hot_pct'] or 0) for q in quarters) / updates if updates else None
+
+
 def measured_hot(t):
     """Measured HOT shares to judge predictions by.  A prediction is for a time like the one observed: its later half after a
     rewrite, all of it if the table is not changed."""
     of = {}
     for r in t['runs']:
         if r['way'] != 'set' and (r['way'] == 'keep' or r['fillfactor'] != t['asked']):
-            quarters = r['quarters'] if r['way'] == 'keep' else r['quarters'][-1:]
-            updates = sum(q['updates'] for q in quarters)
-            if updates > 0:
-                of.setdefault(r['fillfactor'], []).append(sum(q['updates'] * (q['hot_pct'] or 0) for q in quarters) / updates)
+            hot = hot_of(r['quarters'] if r['way'] == 'keep' else r['quarters'][-1:])
+            if hot is not None:
+                of.setdefault(r['fillfactor'], []).append(hot)
     return {s: statistics.median(values) for s, values in of.items()}
 
 
@@ -232,10 +237,10 @@ def set_errors(o, t):
     """Predicted HOT share less the measured one, in points, for fillfactors set without a rewrite."""
     errors = []
     for r in t['runs']:
-        updates = sum(q['updates'] for q in r['quarters'])
-        row = r['way'] == 'set' and updates and promised(o['curve'] or [], r['fillfactor'])
+        hot = hot_of(r['quarters'])
+        row = r['way'] == 'set' and hot is not None and promised(o['curve'] or [], r['fillfactor'])
         if row and row.get('set_hot_pct') is not None:
-            errors.append(row['set_hot_pct'] - sum(q['updates'] * (q['hot_pct'] or 0) for q in r['quarters']) / updates)
+            errors.append(row['set_hot_pct'] - hot)
     return errors
 
 
