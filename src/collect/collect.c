@@ -35,17 +35,11 @@
 
 PG_FUNCTION_INFO_V1(ff_collect);
 
-/* Tables whose counters are read in one transaction: about 30 ms if all of them changed. */
-#define COUNTERS_BATCH			250
-
-/* Rows that one batch of pruning may remove before it commits. */
-#define PRUNE_BATCH_ROWS		10000
-
-/* Milliseconds after which no further table is fitted: room for 100 fits of 100 ms. */
-#define FIT_MS				10000
-
-/* Tables after which this session's catalog and relation caches are emptied: some kB for each. */
-#define CACHED_TABLES			200
+/* All chosen. */
+#define COUNTERS_BATCH		250		/* tables read in one transaction: 30 ms if all changed */
+#define PRUNE_BATCH_ROWS	10000	/* rows removed before it commits */
+#define FIT_MS				10000	/* after which no table is fitted: 100 fits of 100 ms */
+#define CACHED_TABLES		200		/* after which the session's caches are emptied: some kB each */
 
 typedef struct Collector
 {

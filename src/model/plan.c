@@ -17,14 +17,11 @@
 #define FEWEST_PAGES	5.0		/* a smaller table is replayed as it is: its last page counts */
 #define LEAST_ROWS		300.0
 
-/* Least part of the blocked share seen in pages that statements must explain to be believed
- * (chosen). */
-#define CONFIRMED		0.5
-/* A smaller share of all updates is ignored (chosen). */
-#define NEGLIGIBLE		0.01
-/* Least share that set an indexed column and stayed, to infer from these on those that left
- * their page; least share by which counters contradict statements (chosen). */
-#define TELLING			0.05
+/* What statements and counters say of indexed columns (chosen). */
+#define CONFIRMED		0.5		/* part of the blocked share in pages that statements must explain */
+#define NEGLIGIBLE		0.01	/* a smaller share of all updates is ignored */
+#define TELLING			0.05	/* least share that set one and stayed, to infer those that left;
+								 * and by which counters contradict statements */
 
 /* What counters and pages say of the share of updates that set an indexed column. */
 typedef enum Word

@@ -148,7 +148,7 @@ read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *b
 
 /*
  * Reads a sample of the relation in two steps; the callback must call
- * ff_count_page().  The second step makes the means of exact_metric[], in bytes per
+ * ff_strata_add().  The second step makes the means of exact_metric[], in bytes per
  * page, as exact as the settings demand.
  */
 void
@@ -169,13 +169,4 @@ ff_read_sample(FfSample *sample, int nmetrics, const int *exact_metric, int nexa
 							   ff_sample_pages, &block);
 	read_pages(sample, strategy, block, nblocks, callback);
 	FreeAccessStrategy(strategy);
-}
-
-/* Counts one page.  Returns its stratum. */
-int
-ff_count_page(FfSample *sample, BlockNumber block, FfPageState state, const double *metric)
-{
-	sample->pages_new += state == FF_PAGE_NEW;
-	sample->pages_bad += state == FF_PAGE_BAD;
-	return ff_strata_add(&sample->strata, block, metric);
 }
