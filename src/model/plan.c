@@ -33,9 +33,8 @@ typedef enum Word
 
 /*
  * By the statements, "least" to "most" of the updates set an indexed column.  OVERSTATED: more
- * updates were HOT than that leaves, clearly or by the pages as well.  UNDERSTATED: more updates stayed in their page without being
- * HOT than that explains.  PostgreSQL 15 does not count these; old versions in the pages are an
- * estimate.
+ * updates were HOT than that leaves, clearly or by the pages as well.  UNDERSTATED: more stayed
+ * in their page without being HOT than that explains; on PostgreSQL 15 an estimate by old versions.
  */
 static Word
 statements_word(const Evidence *e, double least, double most)
@@ -90,6 +89,7 @@ split_kept(double indexed, FitSplit *s)
 }
 
 /*
+ * Of the updates that left their page, the same share could be HOT as of those that stayed in it.
  * PostgreSQL 16 and later count moved updates.  On 15, old versions in the pages give an
  * estimate, and statements a better one unless the pages contradict them.
  */
@@ -116,7 +116,6 @@ ff_fit_split(const Evidence *e)
 		moved = cold;
 	else if (!never && !(indexed >= 1) && (stayed >= STAYED || !isnan(indexed)))
 	{
-		/* of those that left, the same share could be HOT as of those that stayed */
 		double		seen = stayed >= STAYED ? or_else(e->seen_hot, 0) / stayed : NAN;
 
 		eligible = isnan(indexed) ? seen : 1 - indexed;

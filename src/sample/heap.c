@@ -2,8 +2,6 @@
  * heap.c
  *	  A page sample of one table, with error bars.
  *
- * A first sample of about 600 pages shows how much pages differ.  This, not the
- * table's size, determines how many more must be read for the wanted error.
  * Small tables are read whole, with errors of zero.
  *
  * Not counted: the contents of rejected pages, which count as empty, and toasted

@@ -1,9 +1,7 @@
 /*
  * index.c
- *	  ff_sample_index: a page sample of one B-tree index, with error bars.
- *
- * Chooses and reads pages like ff_sample.  Ratios are relative to the leaf pages in
- * the sample, not to all pages.
+ *	  A page sample of one B-tree index, with error bars.  Ratios are relative to the leaf
+ *	  pages in the sample, not to all pages.
  */
 #include "postgres.h"
 

@@ -111,10 +111,9 @@ ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument)
 }
 
 /*
- * Reads these blocks, which are in ascending order, and calls back for each.  Prefetches
- * as the server does for maintenance.  Sleeps fillfactor_advisor.sample_delay after every
- * 100 pages, counted over all relations that this session samples.  Read errors are the
- * server's own.
+ * Reads these blocks, which are in ascending order, and calls back for each.  Prefetches as the
+ * server does for maintenance.  Counts the pages between sleeps over all relations that this
+ * session samples.  Read errors are the server's own.
  */
 static void
 read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,

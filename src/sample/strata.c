@@ -8,8 +8,9 @@
  * it is.  Each range is a stratum.  Some of its pages are chosen at random without
  * replacement; each stands for (blocks / pages chosen) blocks of its stratum.
  *
- * A first sample shows how much pages differ in each stratum; the second adds
- * pages where they differ most (Neyman's allocation).
+ * A first sample of about 600 pages shows how much pages differ in each stratum.  This, not the
+ * relation's size, says how many more the wanted error needs; the second adds them where pages
+ * differ most (Neyman's allocation).
  *
  * Intervals: variance of a stratified sample with finite population correction,
  * Student's quantile with Satterthwaite's degrees of freedom (Cochran, Sampling
