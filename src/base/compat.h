@@ -50,6 +50,14 @@ extern int	no_such_variable
 #define TransamVariables ShmemVariableCache
 #endif
 
+/* 17 has it */
+#if PG_VERSION_NUM < 170000
+#define foreach_ptr(type, var, list) \
+	for (type *var = NULL, *var##_once = (type *) 1; var##_once; var##_once = NULL) \
+		for (ListCell *var##_cell = list_head(list); \
+			 var##_cell && (var = lfirst(var##_cell), true); var##_cell = lnext(list, var##_cell))
+#endif
+
 /* from 18 on, paths are in a struct */
 #if PG_VERSION_NUM >= 180000
 #define ff_path(path) pstrdup((path).str)

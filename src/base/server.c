@@ -1,7 +1,7 @@
 /*
  * server.c
- *	  Functions that need the server's C interface: rights, errors, free disk
- *	  space, deadlines, shards of Citus, properties of access methods.
+ *	  Rows for SQL, and what only C can do: rights, errors, free disk space, deadlines,
+ *	  shards of Citus, properties of access methods.
  *
  * Errors that a user causes have no context: it would name only inner functions,
  * which the user neither called nor can fix.

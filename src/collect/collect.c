@@ -3,17 +3,11 @@
  *	  CALL ff_collect(): the driver of a collection.
  *
  * SQL functions (sql/collect/collect.sql) do the work on rows; this file adds what SQL
- * lacks: one transaction per table, a budget, and locks without waiting.
+ * lacks: one transaction per table, a budget, and the locks of lock.c.
  *
- * Invariants:
- * - One collector per database at a time, ensured by a lock (lock.c).  The session
- *	 holds it and releases it on every exit; in a transaction block, the transaction
- *	 holds it, until its rows are visible.
- * - Each transaction of a collection begins with a lock on the extension, so that
- *	 DROP EXTENSION and a collection never overlap.
- * - Outside a transaction block, every table is sampled in its own transaction:
- *	 no lock, pin or snapshot outlives the sample.  Inside one, everything is part
- *	 of the caller's transaction.
+ * Outside a transaction block, every table is sampled in its own transaction: no lock, pin or
+ * snapshot outlives the sample, except the collector's lock, which the session holds and
+ * releases on every exit.  Inside one, everything is part of the caller's transaction.
  */
 #include "postgres.h"
 
@@ -35,17 +29,11 @@
 
 PG_FUNCTION_INFO_V1(ff_collect);
 
-/* Tables whose counters are read in one transaction: about 30 ms if all of them changed. */
-#define COUNTERS_BATCH			250
-
-/* Rows that one batch of pruning may remove before it commits. */
-#define PRUNE_BATCH_ROWS		10000
-
-/* Milliseconds after which no further table is fitted: room for 100 fits of 100 ms. */
-#define FIT_MS				10000
-
-/* Tables after which this session's catalog and relation caches are emptied: some kB for each. */
-#define CACHED_TABLES			200
+/* All chosen. */
+#define COUNTERS_BATCH		250		/* tables read in one transaction: 30 ms if all changed */
+#define PRUNE_BATCH_ROWS	10000	/* rows removed before it commits */
+#define FIT_MS				10000	/* after which no table is fitted: 100 fits of 100 ms */
+#define CACHED_TABLES		200		/* after which the session's caches are emptied: some kB each */
 
 typedef struct Collector
 {
@@ -76,10 +64,7 @@ end_step(Collector *c)
 		begin_step(c->extension);
 }
 
-/*
- * One step: calls a function of the extension and ends its transaction.  Returns
- * its result if that is an int64 or a time, or else 0.
- */
+/* Calls a function and ends its transaction.  Returns its result, 0 unless an int64 or a time. */
 static int64
 run_step(Collector *c, const char *call)
 {
@@ -201,7 +186,7 @@ collect(Collector *c)
 		handled = run_step(c, "prune(" CppAsString2(PRUNE_BATCH_ROWS) ")");
 }
 
-/* Returns the procedure's extension, kept until this transaction ends. */
+/* Returns the procedure's extension, kept until this transaction ends.  Error 55000: it has none. */
 static Oid
 keep_extension_of(Oid procedure)
 {
@@ -219,10 +204,7 @@ keep_extension_of(Oid procedure)
 	return extension;
 }
 
-/*
- * CALL ff_collect().  Further errors: 42704 or 55P03 if the extension is dropped meanwhile
- * (see ff_keep_extension()), 55000 if the procedure is in no extension.
- */
+/* CALL ff_collect().  Also the errors of ff_keep_extension() and keep_extension_of(). */
 Datum
 ff_collect(PG_FUNCTION_ARGS)
 {

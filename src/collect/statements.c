@@ -82,12 +82,10 @@ is_column(Node *node, const char *table, const char *name)
 static bool
 is_conflict_key(const InferClause *infer, const char *name)
 {
-	ListCell   *lc;
+	List	   *keys = infer == NULL ? NIL : infer->indexElems;
 
-	foreach(lc, infer == NULL ? NIL : infer->indexElems)
+	foreach_ptr(IndexElem, key, keys)
 	{
-		IndexElem  *key = (IndexElem *) lfirst(lc);
-
 		/* another operator class or collation has other equal values */
 		if (key->name != NULL && key->opclass == NIL && key->collation == NIL &&
 			strcmp(key->name, name) == 0)
@@ -100,12 +98,8 @@ is_conflict_key(const InferClause *infer, const char *name)
 static bool
 say_equal(List *conditions, const char *table, const char *column, Node *value)
 {
-	ListCell   *lc;
-
-	foreach(lc, conditions)
+	foreach_ptr(Node, node, conditions)
 	{
-		Node	   *node = (Node *) lfirst(lc);
-
 		if (node != NULL && IsA(node, BoolExpr) && ((BoolExpr *) node)->boolop == AND_EXPR &&
 			say_equal(((BoolExpr *) node)->args, table, column, value))
 			return true;
@@ -129,8 +123,6 @@ say_equal(List *conditions, const char *table, const char *column, Node *value)
 static bool
 is_given(Node *value)
 {
-	ListCell   *lc;
-
 	if (value == NULL)
 		return true;
 	switch (nodeTag(value))
@@ -142,16 +134,16 @@ is_given(Node *value)
 		case T_TypeCast:
 			return is_given(((TypeCast *) value)->arg);
 		case T_CoalesceExpr:
-			foreach(lc, ((CoalesceExpr *) value)->args)
+			foreach_ptr(Node, part, ((CoalesceExpr *) value)->args)
 			{
-				if (!is_given(lfirst(lc)))
+				if (!is_given(part))
 					return false;
 			}
 			return true;
 		case T_CaseExpr:
-			foreach(lc, ((CaseExpr *) value)->args)
+			foreach_ptr(CaseWhen, when, ((CaseExpr *) value)->args)
 			{
-				if (!is_given((Node *) lfirst_node(CaseWhen, lc)->result))
+				if (!is_given((Node *) when->result))
 					return false;
 			}
 			return is_given((Node *) ((CaseExpr *) value)->defresult);
@@ -160,15 +152,13 @@ is_given(Node *value)
 	}
 }
 
-/* Adds a name, once, and at most as many as a table can have: the time grows with the square of their number. */
+/* Adds a name, once, and at most as many as a table can have: this takes quadratic time. */
 static List *
 add_name(List *names, char *name)
 {
-	ListCell   *lc;
-
-	foreach(lc, names)
+	foreach_ptr(char, other, names)
 	{
-		if (strcmp(lfirst(lc), name) == 0)
+		if (strcmp(other, name) == 0)
 			return names;
 	}
 	return list_length(names) == MaxHeapAttributeNumber ? names : lappend(names, name);
@@ -186,11 +176,9 @@ add_columns(FfSets *sets, List *targetlist, List *conditions)
 {
 	const char *table = sets->relation->alias != NULL ? sets->relation->alias->aliasname :
 		sets->relation->relname;
-	ListCell   *lc;
 
-	foreach(lc, targetlist)
+	foreach_ptr(ResTarget, target, targetlist)
 	{
-		ResTarget  *target = (ResTarget *) lfirst(lc);
 		Node	   *value;
 		bool		proposed;
 
@@ -251,12 +239,9 @@ add_merge(FfParse *parse, MergeStmt *merge)
 	{
 		FfSets		sets = {merge->relation};
 		bool		found = false;
-		ListCell   *lc;
 
-		foreach(lc, merge->mergeWhenClauses)
+		foreach_ptr(MergeWhenClause, when, merge->mergeWhenClauses)
 		{
-			MergeWhenClause *when = (MergeWhenClause *) lfirst(lc);
-
 			if (when->commandType != types[i])
 				continue;
 			found = true;
@@ -337,10 +322,8 @@ find_targets(Node *node, void *context)
 static void
 find_statements(List *statements, void *context)
 {
-	ListCell   *lc;
-
-	foreach(lc, statements)
-		find_targets(lfirst_node(RawStmt, lc)->stmt, context);
+	foreach_ptr(RawStmt, statement, statements)
+		find_targets(statement->stmt, context);
 }
 
 /* SQL: parse_statement().  Columns are NULL unless the command is UPDATE. */

@@ -20,17 +20,11 @@
 PG_FUNCTION_INFO_V1(ff_window_add);
 PG_FUNCTION_INFO_V1(ff_window_sum);
 
-/* Hours, besides the current one, whose intervals count singly (chosen). */
-#define HOURS_APART		2
-
-/* Days, besides the current one, whose hours count singly (chosen). */
-#define DAYS_APART		2
-
-/* Recent intervals have at least 1 / RECENT_PART of the fresh updates (chosen). */
-#define RECENT_PART		3
-
-/* Initial room for spans. */
-#define FIRST_SPANS		8
+/* All chosen. */
+#define HOURS_APART		2		/* hours, besides the current one, whose intervals count singly */
+#define DAYS_APART		2		/* days, besides the current one, whose hours count singly */
+#define RECENT_PART		3		/* recent intervals have at least 1 / this of the fresh updates */
+#define FIRST_SPANS		8		/* initial room */
 
 /* The aggregate's arguments, after its state. */
 enum

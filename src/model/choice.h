@@ -1,8 +1,6 @@
 /*
  * choice.h
  *	  Keep, set, or set and rewrite: what each costs over payback_time, and which to choose.
- *
- * Pure C: no server calls, no allocation.
  */
 #ifndef FF_MODEL_CHOICE_H
 #define FF_MODEL_CHOICE_H

@@ -2,10 +2,10 @@
  * evidence.h
  *	  Everything observed of one table: all that the model reads.
  *
- * Pure C: no server calls.  An unknown number is NAN; an unknown histogram has
- * a NAN in its first bin (ff_evidence_clear() makes everything unknown).  Counts
- * are doubles.  Bins hold non-negative weights; only their shares matter (for the
- * two group histograms, shares of both together).
+ * Pure C, like all of the model but sql.c: no server calls, no allocation.  An unknown number is
+ * NAN; an unknown histogram has a NAN in its first bin (ff_evidence_clear() makes everything
+ * unknown).  Counts are doubles.  Bins hold non-negative weights; only their shares matter (for
+ * the two group histograms, shares of both together).
  */
 #ifndef FF_EVIDENCE_H
 #define FF_EVIDENCE_H

@@ -63,18 +63,13 @@ static const double
 	SEEN_NEW_PAGES = 0.1,			/* chosen: share of updated rows on pages filled by an update */
 	SEEN_PRUNES = 0.15;				/* chosen: prunes per update, times 1 + its index entries */
 
-/* Recently dead versions per live row that a sample may miss or ignore (chosen). */
-#define UNSEEN_DEAD		0.02
-/* A transaction over at least this share of the rows takes all of them (chosen). */
-#define WHOLE			0.5
-/* Degrees of freedom of each deviation (Student's t): no outlier dominates (chosen). */
-#define FREEDOM			4.0
-/* Most rows of a transaction that count as one in the noise of counting (chosen). */
-#define FATE_ROWS		20.0
-/* Least effective number of draws (chosen). */
-#define EFFECTIVE		6.0
-/* Highest power of the likelihood (chosen from 0.05 to 1 by predictions for 24 seeds). */
-#define POWER			0.25
+/* All chosen; POWER from 0.05 to 1 by predictions for 24 seeds. */
+#define UNSEEN_DEAD		0.02	/* recently dead versions per live row that a sample may miss */
+#define WHOLE			0.5		/* a transaction over this share of the rows takes all of them */
+#define FREEDOM			4.0		/* degrees of freedom of deviations: no outlier dominates */
+#define FATE_ROWS		20.0	/* most rows of a transaction that count as one in counting noise */
+#define EFFECTIVE		6.0		/* least effective number of draws */
+#define POWER			0.25	/* highest power of the likelihood */
 
 /* Coordinates: six of each class, then those of the table. */
 enum

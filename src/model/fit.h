@@ -2,10 +2,9 @@
  * fit.h
  *	  Finds the workloads (TwinWorkload) that explain what was observed of a table.
  *
- * Pure C: no server calls, no allocation.  Workloads are drawn from a prior that is
- * conditioned on what is known, replayed at the table's fillfactor and weighed
- * by the likelihood of everything observed.  The same evidence gives the same result on
- * every machine.
+ * Workloads are drawn from a prior that is conditioned on what is known, replayed at the table's
+ * fillfactor and weighed by the likelihood of everything observed.  The same evidence gives the
+ * same result on every machine.
  */
 #ifndef FF_MODEL_FIT_H
 #define FF_MODEL_FIT_H

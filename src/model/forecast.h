@@ -2,10 +2,9 @@
  * forecast.h
  *	  What each fillfactor would do to a table over payback_time.
  *
- * Pure C: no server calls, no allocation.  Every workload that explains the table is
- * replayed from today's pages onwards, with its pages as they are and rewritten.  Some
- * steps are replayed, the others interpolated.  A table that settles by itself also
- * settles in the replay.
+ * Every workload that explains the table is replayed from today's pages onwards, with its pages
+ * as they are and rewritten.  Some steps are replayed, the others interpolated.  A table that
+ * settles by itself also settles in the replay.
  */
 #ifndef FF_MODEL_FORECAST_H
 #define FF_MODEL_FORECAST_H

@@ -17,14 +17,11 @@
 #define FEWEST_PAGES	5.0		/* a smaller table is replayed as it is: its last page counts */
 #define LEAST_ROWS		300.0
 
-/* Least part of the blocked share seen in pages that statements must explain to be believed
- * (chosen). */
-#define CONFIRMED		0.5
-/* A smaller share of all updates is ignored (chosen). */
-#define NEGLIGIBLE		0.01
-/* Least share that set an indexed column and stayed, to infer from these on those that left
- * their page; least share by which counters contradict statements (chosen). */
-#define TELLING			0.05
+/* What statements and counters say of indexed columns (chosen). */
+#define CONFIRMED		0.5		/* part of the blocked share in pages that statements must explain */
+#define NEGLIGIBLE		0.01	/* a smaller share of all updates is ignored */
+#define TELLING			0.05	/* least share that set one and stayed, to infer those that left;
+								 * and by which counters contradict statements */
 
 /* What counters and pages say of the share of updates that set an indexed column. */
 typedef enum Word
@@ -36,9 +33,8 @@ typedef enum Word
 
 /*
  * By the statements, "least" to "most" of the updates set an indexed column.  OVERSTATED: more
- * updates were HOT than that leaves, clearly or by the pages as well.  UNDERSTATED: more updates stayed in their page without being
- * HOT than that explains.  PostgreSQL 15 does not count these; old versions in the pages are an
- * estimate.
+ * updates were HOT than that leaves, clearly or by the pages as well.  UNDERSTATED: more stayed
+ * in their page without being HOT than that explains; on PostgreSQL 15 an estimate by old versions.
  */
 static Word
 statements_word(const Evidence *e, double least, double most)
@@ -93,6 +89,7 @@ split_kept(double indexed, FitSplit *s)
 }
 
 /*
+ * Of the updates that left their page, the same share could be HOT as of those that stayed in it.
  * PostgreSQL 16 and later count moved updates.  On 15, old versions in the pages give an
  * estimate, and statements a better one unless the pages contradict them.
  */
@@ -119,7 +116,6 @@ ff_fit_split(const Evidence *e)
 		moved = cold;
 	else if (!never && !(indexed >= 1) && (stayed >= STAYED || !isnan(indexed)))
 	{
-		/* of those that left, the same share could be HOT as of those that stayed */
 		double		seen = stayed >= STAYED ? or_else(e->seen_hot, 0) / stayed : NAN;
 
 		eligible = isnan(indexed) ? seen : 1 - indexed;

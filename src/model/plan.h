@@ -87,10 +87,7 @@ typedef struct FitPlan
 	double		segment_updates[FIT_SEGMENTS];	/* updates observed, in the table */
 } FitPlan;
 
-/*
- * Which updates more room could make HOT.  Of the updates that left their page, the same share
- * could be HOT as of those that stayed in it.
- */
+/* Which updates more room could make HOT. */
 extern FitSplit ff_fit_split(const Evidence *e);
 
 /* False if there is no live row, no update or no row length. */

@@ -1,10 +1,7 @@
 /*
  * sql.c
- *	  SQL interface of the model: takes a row of evidence, returns a JSON
- *	  object with the choice and all steps of the curve.
- *
- * The model itself (src/model/) is plain C.  The result depends only on the
- * argument and the settings; nothing is kept between calls.
+ *	  SQL interface of the model: takes a row of evidence, returns a JSON object with the
+ *	  choice and all steps of the curve.  Nothing is kept between calls.
  */
 #include "postgres.h"
 

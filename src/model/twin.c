@@ -13,29 +13,16 @@
 
 #include <string.h>
 
-/* Free space map: categories of 32 bytes, as in freespace.c. */
-#define FSM_CATEGORY_BYTES	(TW_BLCKSZ / 256)
-
-/*
- * A page this empty takes any insert, however large the reserve: hio.c's
- * nearlyEmptyFreeSpace, which allows for line pointers that vacuum left behind.
- */
-#define NEARLY_EMPTY	(TW_MAX_LEN - (TW_MAX_TUPLES / 8 * TW_ITEMID))
-
-/* Vacuum keeps dead line pointers if a smaller share of pages has any (vacuumlazy.c). */
-#define BYPASS_PAGES_SHARE	0.02
-
-/* Tries to find a live row before a pick gives up. */
-#define PICK_TRIES	32
-
-/* A statement that takes this share of the table uses a sequential scan. */
-#define SCANNED		0.9
-
-/* Most rows of a pass over all rows, as a multiple of "rows": limits a replay. */
-#define WHOLE_MOST	4.0
-
-/* Spreads ranks over the table (Knuth's multiplicative hash). */
-#define SCATTER		UINT64_C(2654435761)
+/* A page this empty takes any insert, however large the reserve: hio.c's nearlyEmptyFreeSpace,
+ * which allows for line pointers that vacuum left behind. */
+#define NEARLY_EMPTY		(TW_MAX_LEN - (TW_MAX_TUPLES / 8 * TW_ITEMID))
+#define FSM_CATEGORY_BYTES	(TW_BLCKSZ / 256)	/* of the free space map, as in freespace.c */
+#define BYPASS_PAGES_SHARE	0.02	/* if fewer pages have dead line pointers, vacuum keeps them
+									 * (vacuumlazy.c) */
+#define PICK_TRIES			32		/* to find a live row before a pick gives up */
+#define SCANNED				0.9		/* a statement for this share of the table scans it */
+#define WHOLE_MOST			4.0		/* most rows of a pass, in "rows": limits a replay */
+#define SCATTER				UINT64_C(2654435761)	/* Knuth's multiplicative hash */
 
 /* Uniform in 0 .. n-1. */
 static inline int64_t

@@ -3,8 +3,7 @@
  *	  A digital twin of a heap table: up to eight classes of statements replayed
  *	  together on simulated pages.
  *
- * Pure C: no server calls, no allocation (the caller supplies a Twin), the same
- * result for the same workload and seed on every machine with IEEE doubles.  It
+ * The same workload and seed give the same result on every machine with IEEE doubles.  It
  * counts bytes and line pointers; there are no tuples.  Time is counted in row
  * updates of the table ("ticks"); if a workload has no update, in rows written.
  */

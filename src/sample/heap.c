@@ -2,8 +2,6 @@
  * heap.c
  *	  A page sample of one table, with error bars.
  *
- * A first sample of about 600 pages shows how much pages differ.  This, not the
- * table's size, determines how many more must be read for the wanted error.
  * Small tables are read whole, with errors of zero.
  *
  * Not counted: the contents of rejected pages, which count as empty, and toasted
@@ -30,8 +28,8 @@ static const FfColumn columns[] = {
 	{"fillfactor", FF_CALLER},
 	{"blocks", FF_BLOCKS},
 	{"blocks_read", FF_COUNT, offsetof(FfSample, strata.nread)},
-	{"blocks_new", FF_COUNT, offsetof(FfSample, pages_new)},
-	{"blocks_bad", FF_COUNT, offsetof(FfSample, pages_bad)},
+	{"blocks_new", FF_COUNT, offsetof(FfSample, pages[FF_PAGE_NEW])},
+	{"blocks_bad", FF_COUNT, offsetof(FfSample, pages[FF_PAGE_BAD])},
 	{"live_pct", FF_SHARE, FF_HEAP_LIVE_BYTES},
 	{"live_pct_err", FF_SHARE, FF_HEAP_LIVE_BYTES, .error = true},
 	{"dead_pct", FF_SHARE, FF_HEAP_DEAD_BYTES},
@@ -75,8 +73,9 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 {
 	FfHeapPage *measured = &sample->page;
 	FfPageState state = ff_heap_page(page, block, &sample->xacts, measured);
-	int			stratum = ff_count_page(sample, block, state, measured->metric);
+	int			stratum = ff_strata_add(&sample->strata, block, measured->metric);
 
+	sample->pages[state]++;
 	if (state == FF_PAGE_OK)
 		ff_count_changed(page, block, RelationGetDescr(sample->rel), sample->changed);
 	if (state != FF_PAGE_BAD)

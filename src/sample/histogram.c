@@ -59,8 +59,8 @@ ff_median(const FfSample *sample, FfHistogram histogram)
 }
 
 /* Writes an array literal. */
-char *
-ff_array_text(const double *value, int n)
+static char *
+array_text(const double *value, int n)
 {
 	StringInfoData t;
 
@@ -77,7 +77,7 @@ weights_text(const double *value, int n)
 {
 	while (n > 0 && value[n - 1] == 0)
 		n--;
-	return n > 0 ? ff_array_text(value, n) : NULL;
+	return n > 0 ? array_text(value, n) : NULL;
 }
 
 /*
@@ -118,7 +118,7 @@ merge_lengths(double *pair, int n)
 	}
 }
 
-/* The histogram in the column's form. */
+/* The array of a column, as its source says; NULL if all is zero, but not of FF_FILL. */
 char *
 ff_histogram_text(const FfSample *sample, const FfColumn *column)
 {
@@ -127,6 +127,8 @@ ff_histogram_text(const FfSample *sample, const FfColumn *column)
 	double		group[EV_GROUP_BINS] = {0};
 	int			npairs = 0;
 
+	if (column->source == FF_FILL)
+		return array_text(sample->fill_bin, FF_FILL_BINS);
 	if (column->source == FF_CHANGED)
 		return weights_text(sample->changed, FF_BINS);
 	rows_by_bin(sample, column->a, rows);

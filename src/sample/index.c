@@ -1,9 +1,7 @@
 /*
  * index.c
- *	  ff_sample_index: a page sample of one B-tree index, with error bars.
- *
- * Chooses and reads pages like ff_sample.  Ratios are relative to the leaf pages in
- * the sample, not to all pages.
+ *	  A page sample of one B-tree index, with error bars.  Ratios are relative to the leaf
+ *	  pages in the sample, not to all pages.
  */
 #include "postgres.h"
 
@@ -21,8 +19,8 @@ static const FfColumn columns[] = {
 	{"relation", FF_TABLE},
 	{"blocks", FF_BLOCKS},
 	{"blocks_read", FF_COUNT, offsetof(FfSample, strata.nread)},
-	{"blocks_new", FF_COUNT, offsetof(FfSample, pages_new)},
-	{"blocks_bad", FF_COUNT, offsetof(FfSample, pages_bad)},
+	{"blocks_new", FF_COUNT, offsetof(FfSample, pages[FF_PAGE_NEW])},
+	{"blocks_bad", FF_COUNT, offsetof(FfSample, pages[FF_PAGE_BAD])},
 	{"leaf_pages", FF_TOTAL, FF_BTREE_LEAF},
 	{"internal_pages", FF_TOTAL, FF_BTREE_INTERNAL},
 	{"deleted_pages", FF_TOTAL, FF_BTREE_DELETED},
@@ -44,9 +42,9 @@ static void
 count_page(FfSample *sample, BlockNumber block, const char *page)
 {
 	double		metric[FF_BTREE_METRICS];
-	FfPageState state = ff_btree_page(page, block, sample->fillfactor, metric);
 
-	ff_count_page(sample, block, state, metric);
+	sample->pages[ff_btree_page(page, block, sample->fillfactor, metric)]++;
+	ff_strata_add(&sample->strata, block, metric);
 }
 
 /*

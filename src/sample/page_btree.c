@@ -22,11 +22,9 @@
 	(BTP_LEAF | BTP_ROOT | BTP_DELETED | BTP_META | BTP_HALF_DEAD | \
 	 BTP_SPLIT_END | BTP_HAS_GARBAGE | BTP_INCOMPLETE_SPLIT | BTP_HAS_FULLXID)
 
-/* A leaf is at its fillfactor if it is this close to it; share of the page. */
-#define FF_NEAR_FILLFACTOR 0.03
-
-/* Leaves up to this full were split in the middle and hardly filled since; share of the page. */
-#define FF_HALF_FULL 0.6
+/* Shares of a page. */
+#define FF_NEAR_FILLFACTOR	0.03	/* a leaf this close to its fillfactor is at it */
+#define FF_HALF_FULL		0.6		/* up to here it was split in the middle, hardly filled since */
 
 /* Rows that an item points to, 0 if its posting list is unsound. */
 static unsigned

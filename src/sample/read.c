@@ -111,10 +111,9 @@ ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument)
 }
 
 /*
- * Reads these blocks, which are in ascending order, and calls back for each.  Prefetches
- * as the server does for maintenance.  Sleeps fillfactor_advisor.sample_delay after every
- * 100 pages, counted over all relations that this session samples.  Read errors are the
- * server's own.
+ * Reads these blocks, which are in ascending order, and calls back for each.  Prefetches as the
+ * server does for maintenance.  Counts the pages between sleeps over all relations that this
+ * session samples.  Read errors are the server's own.
  */
 static void
 read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *block, int nblocks,
@@ -148,7 +147,7 @@ read_pages(FfSample *sample, BufferAccessStrategy strategy, const BlockNumber *b
 
 /*
  * Reads a sample of the relation in two steps; the callback must call
- * ff_count_page().  The second step makes the means of exact_metric[], in bytes per
+ * ff_strata_add().  The second step makes the means of exact_metric[], in bytes per
  * page, as exact as the settings demand.
  */
 void
@@ -169,13 +168,4 @@ ff_read_sample(FfSample *sample, int nmetrics, const int *exact_metric, int nexa
 							   ff_sample_pages, &block);
 	read_pages(sample, strategy, block, nblocks, callback);
 	FreeAccessStrategy(strategy);
-}
-
-/* Counts one page.  Returns its stratum. */
-int
-ff_count_page(FfSample *sample, BlockNumber block, FfPageState state, const double *metric)
-{
-	sample->pages_new += state == FF_PAGE_NEW;
-	sample->pages_bad += state == FF_PAGE_BAD;
-	return ff_strata_add(&sample->strata, block, metric);
 }

@@ -59,25 +59,16 @@ column_text(const FfSample *sample, const FfColumn *c, bool shown)
 {
 	double		number;
 
-	switch (c->source)
-	{
-		case FF_FILL:
-			return ff_array_text(sample->fill_bin, FF_FILL_BINS);
-		case FF_LENGTHS:
-		case FF_GROUPS:
-		case FF_POWERS:
-		case FF_CHANGED:
-			return ff_histogram_text(sample, c);
-		default:
-			number = column_number(sample, c);
-			if (isnan(number))
-				return NULL;
-			if (shown && (c->source == FF_SHARE || c->source == FF_PERCENT))
-				return psprintf("%.3f", number);
-			if (shown && (c->source == FF_TOTAL || c->source == FF_RATIO))
-				return psprintf("%.*f", c->source == FF_TOTAL && !c->error ? 0 : 1, number);
-			return psprintf("%.17g", number);
-	}
+	if (c->source >= FF_FILL)
+		return ff_histogram_text(sample, c);
+	number = column_number(sample, c);
+	if (isnan(number))
+		return NULL;
+	if (shown && (c->source == FF_SHARE || c->source == FF_PERCENT))
+		return psprintf("%.3f", number);
+	if (shown && (c->source == FF_TOTAL || c->source == FF_RATIO))
+		return psprintf("%.*f", c->source == FF_TOTAL && !c->error ? 0 : 1, number);
+	return psprintf("%.17g", number);
 }
 
 /* The column of this name; error 55000 if there is none. */

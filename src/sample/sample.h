@@ -36,9 +36,7 @@ typedef struct FfSample
 	FfStrata	strata;
 	int			fillfactor;		/* of an index */
 
-	/* of the pages read */
-	int			pages_new;
-	int			pages_bad;
+	int			pages[FF_PAGE_BAD + 1]; /* read, by FfPageState */
 
 	/* of tables only */
 	double		fill_bin[FF_FILL_BINS];
@@ -58,13 +56,14 @@ typedef enum FfSource
 	FF_CALLER,					/* filled by the calling SQL function */
 	FF_RELATION, FF_TABLE,		/* OID of the sampled relation, of an index's table */
 	FF_BLOCKS,
-	FF_COUNT,					/* of pages read: offset in FfSample */
+	FF_COUNT,					/* an int: offset in FfSample */
 	FF_SHARE,					/* percent of the relation's bytes */
 	FF_TOTAL,					/* in the relation */
 	FF_RATIO, FF_PERCENT,		/* of two metrics */
-	FF_FILL,					/* pages by used share */
 	FF_MOST_ROWS,
 	FF_MEDIAN,					/* of histogram a, of b if a is empty */
+	/* arrays */
+	FF_FILL,					/* pages by used share */
 	FF_LENGTHS,					/* pairs of lengths and rows */
 	FF_GROUPS,					/* rows by group size; bins end at powers of two */
 	FF_POWERS,					/* rows; bins begin at powers of two */
@@ -97,8 +96,6 @@ extern void ff_count_changed(const char *page, BlockNumber block, TupleDesc desc
 extern Relation ff_open_for_sample(FunctionCallInfo fcinfo, const char *argument);
 extern void ff_read_sample(FfSample *sample, int nmetrics, const int *exact_metric, int nexact,
 						   FfPageCallback callback);
-extern int	ff_count_page(FfSample *sample, BlockNumber block, FfPageState state,
-						  const double *metric);
 
 /* visibility.c */
 extern void ff_visibility_begin(Relation rel, FfXacts *xacts);
@@ -106,7 +103,6 @@ extern void ff_visibility_begin(Relation rel, FfXacts *xacts);
 /* histogram.c */
 extern void ff_count(FfSample *sample, FfHistogram histogram, int stratum, int bin, int rows);
 extern double ff_median(const FfSample *sample, FfHistogram histogram);
-extern char *ff_array_text(const double *value, int n);
 extern char *ff_histogram_text(const FfSample *sample, const FfColumn *column);
 extern void ff_pool(FfSource source, Datum *value, bool *null, const Datum *earlier, double keep);
 

@@ -8,8 +8,9 @@
  * it is.  Each range is a stratum.  Some of its pages are chosen at random without
  * replacement; each stands for (blocks / pages chosen) blocks of its stratum.
  *
- * A first sample shows how much pages differ in each stratum; the second adds
- * pages where they differ most (Neyman's allocation).
+ * A first sample of about 600 pages shows how much pages differ in each stratum.  This, not the
+ * relation's size, says how many more the wanted error needs; the second adds them where pages
+ * differ most (Neyman's allocation).
  *
  * Intervals: variance of a stratified sample with finite population correction,
  * Student's quantile with Satterthwaite's degrees of freedom (Cochran, Sampling
@@ -31,65 +32,32 @@
 
 PG_FUNCTION_INFO_V1(ff_t_quantile);
 
-/* Relations up to this many pages are read whole. */
-#define FF_CENSUS_PAGES 640
+/* Pages of the first sample (chosen). */
+#define FF_CENSUS_PAGES		640		/* relations up to this many pages are read whole */
+#define FF_ZONES			16		/* ranges of equal size */
+#define FF_PAGES_PER_ZONE	32		/* chosen of each of these except the last */
+#define FF_TAIL_HALVINGS	11		/* most halvings of the last range */
+#define FF_PAGES_PER_HALF	8		/* chosen of each of its parts */
+#define FF_PAGES_AT_END		16		/* halving stops here; a last part no larger is read whole */
+#define FF_MAX_STRATA		(FF_ZONES + FF_TAIL_HALVINGS)
+#define FF_ROUNDS			6		/* of the Feistel network: large ranges need four, small more */
 
-/* Ranges of equal size, and the pages first chosen of each except the last. */
-#define FF_ZONES 16
-#define FF_PAGES_PER_ZONE 32
-
-/* Most halvings of the last range, and the pages first chosen of each part. */
-#define FF_TAIL_HALVINGS 11
-#define FF_PAGES_PER_HALF 8
-
-/* Halving stops at this size; the last stratum is read whole if it is no larger. */
-#define FF_PAGES_AT_END 16
-
-/* Most strata. */
-#define FF_MAX_STRATA (FF_ZONES + FF_TAIL_HALVINGS)
-
-/* A variance needs two pages. */
-#define FF_LEAST_PAGES 2
-
-/* Rare pages that intervals allow for beyond those found: z^2 / 2. */
-#define FF_UNSEEN_PAGES 2
+/* Intervals. */
+#define FF_LEAST_PAGES		2		/* a variance needs two */
+#define FF_UNSEEN_PAGES		2		/* rare pages to allow for beyond those found: z^2 / 2 */
+#define FF_MISSED_PAGES		3.0		/* of a kind that one sample in twenty misses: -ln(0.05) */
+#define FF_ROUNDING			1e-12	/* sums of squares below this share of their terms are errors */
+#define FF_Z				1.959963985	/* 97.5 % quantile of the normal distribution */
 
 /*
- * If a sample should contain this many pages of a kind, one sample in twenty has
- * none: the "rule of three", -ln(0.05).
+ * The plan of the second sample: the first one's spread is an estimate.  It may have missed the
+ * spread of a stratum, and strata that look too uniform by chance would get too few pages.
  */
-#define FF_MISSED_PAGES 3.0
-
-/*
- * Planning assumes at least this share of the average variance in each stratum: the
- * first sample may have missed it.
- */
-#define FF_LEAST_SPREAD 0.05
-
-/*
- * Planning uses the average for strata whose variance is within this factor of it:
- * otherwise strata that look too uniform by chance would get too few pages, and
- * intervals would be too narrow.
- */
-#define FF_ALIKE 3.0
-
-/*
- * Rare pages are assumed in all strata, not only where some were found, once the
- * allowance for them reaches the variance divided by this.
- */
-#define FF_RARITY 5
-
-/* Sums of squares below this share of their terms are rounding errors. */
-#define FF_ROUNDING 1e-12
-
-/* Second samples are larger by this factor: the first one's spread is an estimate. */
-#define FF_PLAN_MARGIN 1.15
-
-/* 97.5 % quantile of the normal distribution. */
-#define FF_Z 1.959963985
-
-/* Rounds of the Feistel network: large ranges need four, small ones more (chosen). */
-#define FF_ROUNDS 6
+#define FF_PLAN_MARGIN		1.15	/* larger by this factor */
+#define FF_LEAST_SPREAD		0.05	/* of the mean variance, assumed in each stratum */
+#define FF_ALIKE			3.0		/* a variance within this factor of the mean counts as it */
+#define FF_RARITY			5		/* rare pages are assumed in all strata, not only where
+									 * some were found, if the allowance is variance / this */
 
 /* ---------- choice of pages ---------- */
 
