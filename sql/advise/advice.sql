@@ -44,32 +44,28 @@ CREATE FUNCTION ff_internal.decide_one(relation regclass, always boolean DEFAULT
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    e ff_internal.table_evidence;
-    f ff_internal.fit;
-    d ff_internal.decision;
-    s record;
-    prior ff_internal.fit;
+    e   ff_internal.table_evidence;
+    f   ff_internal.fit;
+    d   ff_internal.decision;
+    s   record;
+    now record;
 BEGIN
     SELECT * INTO e FROM ff_internal.evidence($1);
     SELECT * INTO s FROM ff_internal.siblings($1);
     SELECT * INTO d FROM ff_internal.decide(e, NULL, s.fillfactor, s.log_cost, s.advised, false);
     IF (d.wants_model OR always) AND e.sampled_at IS NOT NULL THEN
         SELECT * INTO f FROM ff_internal.fit o WHERE o.rel_id = e.rel_id;
+        SELECT ff_internal.fit_valid_for(e.relation, e.fillfactor) AS valid_for,
+               ff_internal.fit_made_with() AS made_with, ff_internal.evidence_hash(e) AS evidence_hash INTO now;
         IF f.steps IS NULL OR always AND (f.steps[1]).settled_hot_pct IS NULL
            OR (f.valid_for, f.made_with, f.evidence_hash)
-              IS DISTINCT FROM (ff_internal.fit_valid_for(e.relation, e.fillfactor), ff_internal.fit_made_with(),
-                                ff_internal.evidence_hash(e)) THEN
-            IF f.made_with = ff_internal.fit_made_with() THEN
-                prior := f;
-            END IF;
-            SELECT m.choice, m.steps INTO f.choice, f.steps
-              FROM json_to_record(ff_internal.model(ff_internal.model_input(e, prior), always))
+              IS DISTINCT FROM (now.valid_for, now.made_with, now.evidence_hash) THEN
+            SELECT m.choice, m.steps, ff_internal.updates_per_s(e), (e.since).updated, now.valid_for, now.made_with,
+                   now.evidence_hash
+              INTO f.choice, f.steps, f.updates_per_s, f.updated, f.valid_for, f.made_with, f.evidence_hash
+              FROM json_to_record(ff_internal.model(
+                       ff_internal.model_input(e, CASE WHEN f.made_with = now.made_with THEN f END), always))
                    m(choice ff_internal.choice, steps ff_internal.step[]);
-            f.updates_per_s := ff_internal.updates_per_s(e);
-            f.updated := (e.since).updated;
-            f.evidence_hash := ff_internal.evidence_hash(e);
-            f.made_with := ff_internal.fit_made_with();
-            f.valid_for := ff_internal.fit_valid_for(e.relation, e.fillfactor);
         END IF;
         -- of all fits, so only where the model would change something
         SELECT * INTO d FROM ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, always,
@@ -182,7 +178,7 @@ AS $$
                        FROM ff_internal.fit o
                       WHERE $1 = e.relation AND o.rel_id = e.rel_id AND o.from_fillfactor = e.fillfactor
                         AND o.to_fillfactor <> d.recommended_fillfactor),
-                    v.shards, l.lacks)), ff_internal.confidence_words(d)),
+                    v.shards, l.lacks)), t.confidence),
                 CASE WHEN x.advised AND e.fillfactor <> d.recommended_fillfactor
                      THEN ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor])
                 END)::ff_internal.advice,

@@ -71,55 +71,51 @@ CREATE FUNCTION ff_internal.of_recent_updates(share float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * share) || ' of' END || ' recent updates';
 
--- Why nothing can be said of a table yet; NULL if something can.
-CREATE FUNCTION ff_internal.words_without_data(
-    e ff_internal.table_evidence, d ff_internal.decision, OUT phrase text, OUT reason text)
+-- Why nothing can be said of a table yet, as phrase and reason; NULL if something can.
+CREATE FUNCTION ff_internal.words_without_data(e ff_internal.table_evidence, d ff_internal.decision) RETURNS text[]
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     since CONSTANT bigint := coalesce((e.since).updated, 0);
 BEGIN
-    IF d.seen_cause = 'not_examined' THEN
-        phrase := 'not examined';
-        reason := e.not_examined;
-    ELSIF d.lacks = 'sample' AND e.problem IS NOT NULL THEN
-        phrase := 'could not be sampled';
-        reason := 'its pages could not be sampled, each collection tries again: ' || e.problem;
-    ELSIF d.lacks = 'sample' AND e.rel_id IS NULL THEN
-        phrase := 'not collected yet';
-        reason := coalesce(ff_internal.restored(), 'not collected yet: run CALL ff_collect() or ff_schedule()');
-    ELSIF d.lacks = 'sample' THEN
-        phrase := 'not sampled yet';
-        reason := 'its pages were not sampled yet: the next collections go on where the last one ran out of budget';
-    ELSIF d.lacks = 'interval' THEN
-        phrase := 'one collection so far';
-        reason := 'one collection so far: one more is needed, after some work';
-    ELSIF d.lacks = 'width' THEN
-        phrase := 'empty at each collection';
-        reason := format('%s left their page because it was full, but it was empty whenever it was sampled: how much '
-                         'room its rows need is %s', ff_internal.of_recent_updates(e.newpage_share),
-                         CASE d.action WHEN 'wait' THEN 'known once a sample finds one' ELSE 'unknown' END);
-    ELSIF d.lacks = 'rows' THEN
-        phrase := 'empty';
-        reason := 'the table is empty: it is judged once a collection finds rows in it';
-    ELSIF d.lacks = 'count' THEN
-        phrase := 'too little is known';
-        reason := 'how many rows it has is not known since its statistics were reset: ANALYZE it on the source';
-    ELSIF d.lacks = 'updates' THEN
-        phrase := ff_internal.counted(since, 'update') || ' since it was altered';
-        reason := 'too little was seen since its fillfactor or its indexes changed: '
-                  || ff_internal.until(e, d, NULL, since, ff_internal.setting('min_updates'));
-    ELSIF d.lacks = 'why_not_hot' THEN
-        phrase := 'too little is known';
-        reason := format('%s of its updates were not HOT, but neither the server nor the pages say whether they left '
-                         'their page: needed are %sstatements in pg_stat_statements that explain its updates%s',
-                         ff_internal.percent(100 * (1 - e.hot_share)),
-                         (SELECT 'a sample taken while it is being updated, or ' FROM ff_internal.server s
-                           WHERE s.observed IS NULL),
-                         ' (' || coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s
-                                            ORDER BY s.collection_id DESC LIMIT 1),
-                                          ff_internal.statements_forgotten()) || ')');
-    END IF;
+    RETURN CASE d.lacks
+        WHEN 'sample' THEN CASE
+            WHEN e.problem IS NOT NULL
+            THEN ARRAY['could not be sampled',
+                       'its pages could not be sampled, each collection tries again: ' || e.problem]
+            WHEN e.rel_id IS NULL
+            THEN ARRAY['not collected yet', coalesce(ff_internal.restored(),
+                       'not collected yet: run CALL ff_collect() or ff_schedule()')]
+            ELSE ARRAY['not sampled yet',
+                       'its pages were not sampled yet: the next collections go on where the last one ran out of budget']
+            END
+        WHEN 'interval'
+        THEN ARRAY['one collection so far', 'one collection so far: one more is needed, after some work']
+        WHEN 'width'
+        THEN ARRAY['empty at each collection', format(
+                   '%s left their page because it was full, but it was empty whenever it was sampled: how much room '
+                   'its rows need is %s', ff_internal.of_recent_updates(e.newpage_share),
+                   CASE d.action WHEN 'wait' THEN 'known once a sample finds one' ELSE 'unknown' END)]
+        WHEN 'rows'
+        THEN ARRAY['empty', 'the table is empty: it is judged once a collection finds rows in it']
+        WHEN 'count'
+        THEN ARRAY['too little is known',
+                   'how many rows it has is not known since its statistics were reset: ANALYZE it on the source']
+        WHEN 'updates'
+        THEN ARRAY[ff_internal.counted(since, 'update') || ' since it was altered',
+                   'too little was seen since its fillfactor or its indexes changed: '
+                       || ff_internal.until(e, d, NULL, since, ff_internal.setting('min_updates'))]
+        WHEN 'why_not_hot'
+        THEN ARRAY['too little is known', format(
+                   '%s of its updates were not HOT, but neither the server nor the pages say whether they left their '
+                   'page: needed are %sstatements in pg_stat_statements that explain its updates%s',
+                   ff_internal.percent(100 * (1 - e.hot_share)),
+                   (SELECT 'a sample taken while it is being updated, or ' FROM ff_internal.server s
+                     WHERE s.observed IS NULL),
+                   ' (' || coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s
+                                      ORDER BY s.collection_id DESC LIMIT 1),
+                                    ff_internal.statements_forgotten()) || ')')]
+        ELSE CASE d.seen_cause WHEN 'not_examined' THEN ARRAY['not examined', e.not_examined] END END;
 END
 $$;
 
@@ -130,11 +126,16 @@ LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     few   CONSTANT bigint := ff_internal.setting('min_updates');
-    kept  CONSTANT bigint := CASE WHEN d.idle THEN ff_internal.reserve(e) END;
-    spare CONSTANT boolean := d.idle AND d.rewrite = 'possible'
-                              AND least(e.heap_bytes, 8192 * e.blocks) - ff_internal.heap_needed(e)
-                                  >= ff_internal.threshold('WORTH_DISK');
+    kept  bigint;   -- that its fillfactor keeps free of rows, if that is worth a change
+    spare boolean;
 BEGIN
+    IF d.idle THEN
+        SELECT CASE WHEN r.bytes >= w THEN r.bytes END, d.rewrite = 'possible' AND z.now - z.needed >= w
+          INTO kept, spare
+          FROM (SELECT least(e.heap_bytes, 8192 * e.blocks), ff_internal.heap_needed(e)) z(now, needed)
+         CROSS JOIN LATERAL (SELECT least(z.now, z.needed) - nullif(ff_internal.heap_needed(e, 100), 0)) r(bytes)
+         CROSS JOIN ff_internal.threshold('WORTH_DISK') w;
+    END IF;
     phrase := CASE WHEN spare THEN 'mostly empty'
                    WHEN d.idle AND kept IS NULL THEN 'not written to'
                    WHEN d.idle OR d.action = 'raise' THEN 'its reserve is not used'
@@ -461,45 +462,34 @@ RETURN (SELECT string_agg(m.lack || '.', ' ')
                 WHERE strpos(u, ff_internal.qualified_name(relation) || ':') > 0) m(lack)
          WHERE o.kind = 'server');
 
--- The confidence as a product, with the factors that are not always 1; NULL: nothing is known.
-CREATE FUNCTION ff_internal.confidence_words(d ff_internal.decision) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
-           to_char(d.confidence, '"Confidence "FM0.09'), to_char(d.of_updates, '" = enough seen "FM0.09'),
-           to_char(d.of_time, '" x long enough "FM0.09'),
-           to_char(nullif(d.of_counters, 1), '" x counters lost "FM0.09'),
-           to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
-           to_char(nullif(d.of_rows, 1), '" x rows not seen "FM0.09'),
-           to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
-           CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
-           to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
-           CASE WHEN d.wants_model AND d.action <> 'keep'
-                THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;
-
--- The reason as a phrase of at most 34 characters, and in sentences.
+-- The reason as a phrase of at most 34 characters, and in sentences; the confidence as a product, with the factors that
+-- are not always 1 (NULL: nothing is known).
 CREATE FUNCTION ff_internal.words(
-    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision, OUT phrase text, OUT reason text)
+    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision,
+    OUT phrase text, OUT reason text, OUT confidence text)
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    c     CONSTANT ff_internal.choice := f.choice;
-    cause record := ff_internal.words_without_data(e, d);
-    best  record;
-    said  text;
+    c       CONSTANT ff_internal.choice := f.choice;
+    no_data CONSTANT text[] := ff_internal.words_without_data(e, d);
+    best    record;
+    said    text;
     rehearsed text;
 BEGIN
-    IF cause.reason IS NULL THEN
-        cause := ff_internal.words_of_cause(e, f, d);
-        cause.phrase := CASE
+    phrase := no_data[1];
+    reason := no_data[2];
+    IF reason IS NULL THEN
+        SELECT * INTO phrase, reason FROM ff_internal.words_of_cause(e, f, d);
+        phrase := CASE
             WHEN d.rewrite = 'pays' THEN 'a plain rewrite pays'
-            WHEN d.seen_cause = 'few_updates' THEN cause.phrase
+            WHEN d.seen_cause = 'few_updates' THEN phrase
             WHEN d.action = 'wait' THEN 'more must be seen first'
             WHEN d.because IN ('not_worth', 'toast') THEN 'saves too little'
             WHEN d.because = 'more_wal' THEN 'another step writes more WAL'
             WHEN d.action = 'keep' AND d.cause IN ('page_full', 'batch_update', 'row_growth')
             THEN 'no step is clearly better'
             WHEN d.cause = 'read_mostly' THEN 'mostly read'
-            WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE cause.phrase END;
+            WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE phrase END;
         said := ff_internal.words_of_action(e, f, d);
         best := ff_internal.best(e, f, d);
         IF c.current_step IS NOT NULL THEN
@@ -514,8 +504,8 @@ BEGIN
               FROM ff_internal.rehearsal r WHERE r.rel_id = e.rel_id AND r.from_fillfactor = e.fillfactor
              ORDER BY r.measured_at DESC LIMIT 1;
         END IF;
-        cause.reason := concat(
-            cause.reason,
+        reason := concat(
+            reason,
             -- what holds for the best step as well is said of that one
             CASE WHEN right(said, length(best.why)) = best.why THEN '' ELSE said END,
             '. The best step, ' || best.fillfactor || ', would save ' || ff_internal.percent(best.saved) || ', but '
@@ -535,7 +525,17 @@ BEGIN
             CASE WHEN d.changes AND d.provisional
                  THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END);
     END IF;
-    phrase := cause.phrase;
-    reason := upper(left(cause.reason, 1)) || substr(rtrim(cause.reason, '.'), 2) || '.';
+    reason := upper(left(reason, 1)) || substr(rtrim(reason, '.'), 2) || '.';
+    confidence := CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
+        to_char(d.confidence, '"Confidence "FM0.09'), to_char(d.of_updates, '" = enough seen "FM0.09'),
+        to_char(d.of_time, '" x long enough "FM0.09'),
+        to_char(nullif(d.of_counters, 1), '" x counters lost "FM0.09'),
+        to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
+        to_char(nullif(d.of_rows, 1), '" x rows not seen "FM0.09'),
+        to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
+        CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
+        to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
+        CASE WHEN d.wants_model AND d.action <> 'keep'
+             THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;
 END
 $$;
