@@ -5,7 +5,7 @@ CALL ff_internal.give_rights('fillfactor_advisor',
         collect_pages, collect_problem, try_step, is_skip, collect_end, collect_statements, collect_horizon,
         current_epoch, counted_since, table_differences, close_tables, write_changes,
         write_differences, read_statements, observed_sample, inserted_width, close_statements,
-        add_statement, admit_statements, sum_statements, write_statements, rows_kept, roll_up, prune, cron,
+        add_statement, admit_statements, sum_statements, write_statements, roll_up, prune, cron,
         check_collector, job_name, check_cron, spread, schedule_job, unschedule_jobs, database_jobs,
         schedule_databases, fits_due, collect_fit, note, note_fit, keep_dismissal, collect_verdicts}',
     for_both => '{
