@@ -95,8 +95,8 @@ BEGIN
         GET DIAGNOSTICS n = ROW_COUNT;
         handled := handled + n;
         IF t.beyond THEN
-            -- At least so many rows there are, without reading them; those inserted since the last vacuum or analyze may
-            -- be missing. The live count may hold rows twice that were reported after a vacuum had seen them.
+            -- A lower bound of its rows, without reading them: the live count may hold rows twice that were reported
+            -- after a vacuum had seen them, reltuples lacks all since the last vacuum or analyze.
             EXECUTE t.command USING 'infinity'::timestamptz, (
                 SELECT least(batch - handled,
                              least(pg_stat_get_live_tuples(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid),

@@ -86,9 +86,8 @@ BEGIN
             WHEN e.rel_id IS NULL
             THEN ARRAY['not collected yet', coalesce(ff_internal.restored(),
                        'not collected yet: run CALL ff_collect() or ff_schedule()')]
-            ELSE ARRAY['not sampled yet',
-                       'its pages were not sampled yet: the next collections go on where the last one ran out of budget']
-            END
+            ELSE ARRAY['not sampled yet', 'its pages were not sampled yet: the next collections go on where the last '
+                                          'one ran out of budget'] END
         WHEN 'interval'
         THEN ARRAY['one collection so far', 'one collection so far: one more is needed, after some work']
         WHEN 'width'
@@ -452,7 +451,7 @@ RETURN (SELECT string_agg(m.lack || '.', ' ')
                               -- of a statement for whole schemas, the part for this table
                               coalesce('GRANT SELECT ON ' || ff_internal.qualified_name(relation) || substring(
                                   d."grant" FROM CASE WHEN d.what ~ '^widths'
-                                                      THEN '^GRANT .*( TO (?:[^ "]+|"(?:[^"]|"")+"))$' END), d."grant")))
+                                  THEN '^GRANT .*( TO (?:[^ "]+|"(?:[^"]|"")+"))$' END), d."grant")))
                  FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
                 WHERE d.what !~ '^widths' OR EXISTS (
                       SELECT FROM ff_internal.observed t

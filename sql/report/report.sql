@@ -126,8 +126,8 @@ RETURN (
       FROM (SELECT (t.evidence).*) e
      CROSS JOIN LATERAL (SELECT (n).* FROM ff_internal.step_at((t.fit).steps, (t.decision).current_step) n) now);
 
--- The sections that are one list. Of changes it has the last hundred, linked to the tables of the page; pages of indexes
--- are read for three seconds.
+-- The sections that are one list. Of changes the last hundred, linked to the tables of the page; pages of indexes are
+-- read for three seconds.
 CREATE FUNCTION ff_internal.report_lists(
     tables ff_internal.report_row[], OUT place integer, OUT id text, OUT title text, OUT content text)
 RETURNS SETOF record
@@ -171,8 +171,8 @@ BEGIN ATOMIC
              WHERE d.until > now() AND t.closed_at IS NULL ORDER BY d.dismissed_at DESC) r
     UNION ALL
     SELECT 8, 'verified', 'Did it help', coalesce(ff_internal.html_table(
-               'Changes that collections noticed, the latest first; ff_verify() has more. Picture of the HOT share: grey '
-               'before, blue after, line predicted.', json_agg(r)),
+               'Changes that collections noticed, the latest first; ff_verify() has more. Picture of the HOT share: '
+               'grey before, blue after, line predicted.', json_agg(r)),
                E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')
       FROM (SELECT coalesce(format('<a href="#t%s">%s</a>', t.relation::oid, t.name),
                             ff_internal.html(o.relation::text), 'the server') AS "of|html", o.change,
@@ -227,8 +227,8 @@ BEGIN
       FROM (SELECT * FROM ff_internal.report_lists(tables) UNION ALL VALUES
         -- to copy; what is provisional is commented out
         (2, 'sql', 'The SQL', (
-            SELECT E'<p class="sub">Read it before you run it. ff_script() writes the same with a guard for each change, its '
-                   'undo and, if asked, a rewrite; ff_verify() says afterwards whether it helped.</p>\n'
+            SELECT E'<p class="sub">Read it before you run it. ff_script() writes the same with a guard for each '
+                   'change, its undo and, if asked, a rewrite; ff_verify() says afterwards whether it helped.</p>\n'
                    '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
                    || string_agg(format(E'-- cost -%s %%, confidence %s%s\n%s%s\n', t.gain_pct, t.confidence,
                           CASE WHEN t.needs_rewrite AND t.ddl <> '' THEN ', rewrite it afterwards' END,
@@ -257,14 +257,15 @@ BEGIN
                 (SELECT ff_internal.html_table('Could not be sampled the last time.', json_agg(r))
                    FROM (SELECT ff_internal.html_name(r.nspname, r.relname) AS "table|html", p.occurrences AS "times|0",
                                 ff_internal.minute(p.seen_at) AS last, p.sqlstate || ' ' || p.message AS error
-                           FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id) ORDER BY p.seen_at DESC) r))
-              FROM (SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
-                      FROM ff_internal.statements_missing() s(reason)
+                           FROM ff_internal.problem p
+                           JOIN ff_internal.relation r USING (rel_id) ORDER BY p.seen_at DESC) r))
+              FROM (SELECT 'What statements did, their WAL and times, is not known, or not all of it: ' || s || '.'
+                      FROM ff_internal.statements_missing() s
                      WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)
                     UNION ALL
                     SELECT format('The source denied %s: %s.', d.what, d."grant")
-                      FROM ff_internal.server s CROSS JOIN jsonb_to_recordset(s.observed->'denied') d(what text, "grant" text)
-                   ) w(words)))) s(place, id, title, content)
+                      FROM jsonb_to_recordset(here.observed->'denied') d(what text, "grant" text)) w(words))))
+        s(place, id, title, content)
      WHERE s.content <> '';
     RETURN ff_internal.page(title, concat(ff_internal.report_answer(tables),
         format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s. HOT: the update found room in '
