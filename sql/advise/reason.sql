@@ -377,8 +377,6 @@ AS $$
 DECLARE
     now  CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
     best ff_internal.step;
-    less_hot text;
-    any_rewrite text;
 BEGIN
     SELECT s.* INTO best FROM unnest(f.steps) s
      WHERE s.cost < 1.0005 * (SELECT min(o.cost) FROM unnest(f.steps) o)
@@ -386,8 +384,6 @@ BEGIN
      LIMIT 1;
     fillfactor := best.fillfactor;
     saved := 100 * (1 - best.cost / now.cost);
-    less_hot := ff_internal.less_hot(e, best, now);
-    any_rewrite := ff_internal.by_any_rewrite(e, f, best, now.cost / best.cost);
     IF NOT d.wants_model OR d.seen_cause = 'few_updates' OR best.hot_pct IS NULL OR best.fillfactor = now.fillfactor
        OR best.fillfactor = d.step
           AND (d.action <> 'keep' OR d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'more_wal', 'toast')) THEN
@@ -398,17 +394,18 @@ BEGIN
         THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
                     ff_internal.percent(ff_internal.setting('min_gain')))
         WHEN d.because = 'siblings' THEN 'not over all partitions'
-        WHEN any_rewrite <> '' THEN any_rewrite
-        WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
-        WHEN less_hot <> '' THEN less_hot
-        WHEN best.wal_bytes_per_update > (f.choice).wal_bytes_now AND d.because = 'more_wal'
-        THEN 'it would write more WAL, too'
-        WHEN d.step <> now.fillfactor
-        THEN format('that is not clearly more than %s, ', d.step)
-             || CASE WHEN abs(d.step - now.fillfactor) < abs(best.fillfactor - now.fillfactor)
-                     THEN 'which is nearer to today''s'
-                     ELSE 'which the prediction before this one preferred' END
-        ELSE 'that is not sure: by some of what may explain the updates seen, it would save nothing' END;
+        ELSE coalesce(ff_internal.by_any_rewrite(e, f, best, now.cost / best.cost),
+            CASE WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled'
+                 THEN 'nearly all updates are HOT already' END,
+            ff_internal.less_hot(e, best, now),
+            CASE WHEN best.wal_bytes_per_update > (f.choice).wal_bytes_now AND d.because = 'more_wal'
+                 THEN 'it would write more WAL, too'
+                 WHEN d.step <> now.fillfactor
+                 THEN format('that is not clearly more than %s, ', d.step)
+                      || CASE WHEN abs(d.step - now.fillfactor) < abs(best.fillfactor - now.fillfactor)
+                              THEN 'which is nearer to today''s'
+                              ELSE 'which the prediction before this one preferred' END
+                 ELSE 'that is not sure: by some of what may explain the updates seen, it would save nothing' END) END;
 END
 $$;
 
