@@ -1,18 +1,5 @@
 -- Keep the history small. Every call handles a bounded number of rows.
 
--- Lower bound of a history table's rows, without reading it; lacks those inserted since the last vacuum or analyze.
-CREATE FUNCTION ff_internal.rows_kept(history_table regclass) RETURNS bigint
-LANGUAGE sql VOLATILE
-SET stats_fetch_consistency = none
-AS $$
-    -- The smaller of two server counts: the live count may hold rows twice that were reported after a vacuum had seen
-    -- them; reltuples lacks all rows since the last vacuum or analyze.
-    SELECT least(pg_stat_get_live_tuples(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid),
-                 greatest(c.reltuples, 0)::bigint - pg_stat_get_dead_tuples(c.oid))
-           - pg_stat_get_xact_tuples_deleted(c.oid)
-      FROM pg_class c WHERE c.oid = history_table
-$$;
-
 -- Rolls up at most "most" rows of a level that ended before a time, into hours or days (unit); keeps the last page
 -- sample of each. Returns the number of rows handled.
 CREATE FUNCTION ff_internal.roll_up(level integer, unit text, before timestamptz, most bigint) RETURNS bigint
@@ -77,6 +64,7 @@ $$;
 -- a day to hours, older than two weeks to days. Returns the rows handled; fewer than batch: done.
 CREATE FUNCTION ff_internal.prune(batch bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
+SET stats_fetch_consistency = none
 AS $$
 DECLARE
     oldest  CONSTANT timestamptz := clock_timestamp()
@@ -107,8 +95,14 @@ BEGIN
         GET DIAGNOSTICS n = ROW_COUNT;
         handled := handled + n;
         IF t.beyond THEN
-            EXECUTE t.command USING 'infinity'::timestamptz,
-                                    least(batch - handled, ff_internal.rows_kept(t.history) - most);
+            -- A lower bound of its rows, without reading them: the live count may hold rows twice that were reported
+            -- after a vacuum had seen them, reltuples lacks all since the last vacuum or analyze.
+            EXECUTE t.command USING 'infinity'::timestamptz, (
+                SELECT least(batch - handled,
+                             least(pg_stat_get_live_tuples(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid),
+                                   greatest(c.reltuples, 0)::bigint - pg_stat_get_dead_tuples(c.oid))
+                             - pg_stat_get_xact_tuples_deleted(c.oid) - most)
+                  FROM pg_class c WHERE c.oid = t.history);
             GET DIAGNOSTICS n = ROW_COUNT;
             handled := handled + n;
         END IF;

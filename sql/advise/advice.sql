@@ -44,32 +44,28 @@ CREATE FUNCTION ff_internal.decide_one(relation regclass, always boolean DEFAULT
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    e ff_internal.table_evidence;
-    f ff_internal.fit;
-    d ff_internal.decision;
-    s record;
-    prior ff_internal.fit;
+    e   ff_internal.table_evidence;
+    f   ff_internal.fit;
+    d   ff_internal.decision;
+    s   record;
+    now record;
 BEGIN
     SELECT * INTO e FROM ff_internal.evidence($1);
     SELECT * INTO s FROM ff_internal.siblings($1);
     SELECT * INTO d FROM ff_internal.decide(e, NULL, s.fillfactor, s.log_cost, s.advised, false);
     IF (d.wants_model OR always) AND e.sampled_at IS NOT NULL THEN
         SELECT * INTO f FROM ff_internal.fit o WHERE o.rel_id = e.rel_id;
+        SELECT ff_internal.fit_valid_for(e.relation, e.fillfactor) AS valid_for,
+               ff_internal.fit_made_with() AS made_with, ff_internal.evidence_hash(e) AS evidence_hash INTO now;
         IF f.steps IS NULL OR always AND (f.steps[1]).settled_hot_pct IS NULL
            OR (f.valid_for, f.made_with, f.evidence_hash)
-              IS DISTINCT FROM (ff_internal.fit_valid_for(e.relation, e.fillfactor), ff_internal.fit_made_with(),
-                                ff_internal.evidence_hash(e)) THEN
-            IF f.made_with = ff_internal.fit_made_with() THEN
-                prior := f;
-            END IF;
-            SELECT m.choice, m.steps INTO f.choice, f.steps
-              FROM json_to_record(ff_internal.model(ff_internal.model_input(e, prior), always))
+              IS DISTINCT FROM (now.valid_for, now.made_with, now.evidence_hash) THEN
+            SELECT m.choice, m.steps, ff_internal.updates_per_s(e), (e.since).updated, now.valid_for, now.made_with,
+                   now.evidence_hash
+              INTO f.choice, f.steps, f.updates_per_s, f.updated, f.valid_for, f.made_with, f.evidence_hash
+              FROM json_to_record(ff_internal.model(
+                       ff_internal.model_input(e, CASE WHEN f.made_with = now.made_with THEN f END), always))
                    m(choice ff_internal.choice, steps ff_internal.step[]);
-            f.updates_per_s := ff_internal.updates_per_s(e);
-            f.updated := (e.since).updated;
-            f.evidence_hash := ff_internal.evidence_hash(e);
-            f.made_with := ff_internal.fit_made_with();
-            f.valid_for := ff_internal.fit_valid_for(e.relation, e.fillfactor);
         END IF;
         -- of all fits, so only where the model would change something
         SELECT * INTO d FROM ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, always,
@@ -145,13 +141,13 @@ BEGIN
 END
 $$;
 
--- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. wal_saved, wal_now: by
--- the change and of all updates, bytes a day, however short the window. pooled: a distributed table replaces its
--- shards. Changes come first: by the WAL that they save, then CPU time, then disk.
+-- Returns decisions as figures and words, and what they rest on. phrase: at most 34 characters. saves: as in ff_advice.
+-- wal_saved, wal_now: by the change and of all updates, bytes a day, however short the window. pooled: a distributed
+-- table replaces its shards. Changes come first: by the WAL that they save, then CPU time, then disk.
 CREATE FUNCTION ff_internal.advice(relation regclass DEFAULT NULL, pooled boolean DEFAULT true)
 RETURNS TABLE (
-    advice ff_internal.advice, phrase text, wal_saved float8, wal_now float8, evidence ff_internal.table_evidence,
-    fit ff_internal.fit, decision ff_internal.decision, shards text)
+    advice ff_internal.advice, phrase text, saves text, wal_saved float8, wal_now float8,
+    evidence ff_internal.table_evidence, fit ff_internal.fit, decision ff_internal.decision, shards text)
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
@@ -182,12 +178,17 @@ AS $$
                        FROM ff_internal.fit o
                       WHERE $1 = e.relation AND o.rel_id = e.rel_id AND o.from_fillfactor = e.fillfactor
                         AND o.to_fillfactor <> d.recommended_fillfactor),
-                    v.shards, l.lacks)), ff_internal.confidence_words(d)),
+                    v.shards, l.lacks)), t.confidence),
                 CASE WHEN x.advised AND e.fillfactor <> d.recommended_fillfactor
                      THEN ff_internal.alter_options(e.relation, ARRAY['fillfactor=' || d.recommended_fillfactor])
                 END)::ff_internal.advice,
-           CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END, g.wal_bytes,
-           c.wal_bytes_now * 86400 * u.per_s, v.evidence, v.fit, v.decision, v.shards
+           CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END,
+           CASE WHEN coalesce(g.wal_bytes, 0) <= 0 AND g.disk_bytes < 0 THEN pg_size_pretty(-g.disk_bytes) || ' disk'
+                WHEN g.wal_bytes <> 0
+                THEN pg_size_pretty(w.bytes) || CASE w.per WHEN ' a day' THEN '/d' ELSE '/1000' END
+                ELSE coalesce(CASE WHEN h.told THEN round(nullif(g.cpu_s, 0)) || ' s CPU/d' END,
+                              round(g.gain_pct) || ' % of cost') END,
+           g.wal_bytes, c.wal_bytes_now * 86400 * u.per_s, v.evidence, v.fit, v.decision, v.shards
       FROM ff_internal.decisions(relation, pooled) v
      CROSS JOIN LATERAL (SELECT (v.evidence).*) e
      CROSS JOIN LATERAL (SELECT (v.decision).*) d
@@ -209,6 +210,7 @@ AS $$
      CROSS JOIN LATERAL (SELECT a, a AND (d.rewrite IS NOT NULL OR coalesce(n.needs_rewrite, true))
                            FROM (SELECT b.gain_pct IS NOT NULL AND k.words IS NULL) a(a)) x(advised, rewrites)
       LEFT JOIN LATERAL (SELECT b.* WHERE x.advised) g ON true
+     CROSS JOIN LATERAL ff_internal.wal_rate(g.wal_bytes, u.per_s, e.window_s) w
       -- the least disturbing way
       LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.rewrites OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, b.size_bytes) m
@@ -254,21 +256,6 @@ observed: time that the window covers. provisional: less than a day. reason: why
 'statement; see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';
 
-CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
-LANGUAGE sql STABLE
-RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)));
-
--- What a change saves, as ff_advice shows it; wal: bytes a day, however short the window.
-CREATE FUNCTION ff_internal.saves(a ff_internal.advice, e ff_internal.table_evidence, wal float8) RETURNS text
-LANGUAGE sql STABLE
-RETURN (SELECT CASE WHEN coalesce(wal, 0) <= 0 AND a.disk_bytes_change < 0
-                    THEN pg_size_pretty(-a.disk_bytes_change) || ' disk'
-                    WHEN wal <> 0
-                    THEN pg_size_pretty(w.bytes) || CASE w.per WHEN ' a day' THEN '/d' ELSE '/1000' END
-                    ELSE coalesce(round(nullif(a.cpu_seconds_per_day_saved, 0)) || ' s CPU/d',
-                                  round(a.gain_pct) || ' % of cost') END
-          FROM ff_internal.wal_rate(wal, ff_internal.updates_per_s(e), e.window_s) w);
-
 -- The rows of ff_advice. The totals are a notice: a row of them would move when others sort or filter the view.
 CREATE FUNCTION ff_internal.overview()
 RETURNS TABLE (relation regclass, now integer, new integer, action text, saves text, sure real, why text)
@@ -282,9 +269,7 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('reader');
     FOR a IN
-        SELECT (v.advice).*, v.phrase, v.wal_saved, v.wal_now,
-               ff_internal.saves(v.advice, v.evidence, v.wal_saved) AS saving
-          FROM ff_internal.advice() v
+        SELECT (v.advice).*, v.phrase, v.saves AS saving, v.wal_saved, v.wal_now FROM ff_internal.advice() v
     LOOP
         IF a.phrase = 'not written to' AND a.gain_pct IS NULL THEN
             unused := unused + 1;

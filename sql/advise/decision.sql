@@ -33,14 +33,6 @@ RETURN coalesce(8192 * ceil(e.live_rows / nullif(ff_internal.rows_per_page(
                     coalesce(heap_needed.fillfactor, e.fillfactor),
                     greatest(e.inserted_width, e.updated_width)), 0)), 0);
 
--- Bytes that its fillfactor keeps free of rows, if they are worth a change; NULL: they are not.
-CREATE FUNCTION ff_internal.reserve(e ff_internal.table_evidence) RETURNS bigint
-LANGUAGE sql STABLE
-RETURN (SELECT r.bytes::bigint
-          FROM (SELECT least(e.heap_bytes, 8192 * e.blocks, ff_internal.heap_needed(e))
-                       - nullif(ff_internal.heap_needed(e, 100), 0)) r(bytes)
-         WHERE r.bytes >= ff_internal.threshold('WORTH_DISK'));
-
 -- Bytes that an update puts into TOAST, if each does; NULL: it does not. Rows that were inserted have as many chunks as
 -- live ones; the other chunks are of updates, of at most a quarter of a page each.
 CREATE FUNCTION ff_internal.toasted(relation oid) RETURNS float8

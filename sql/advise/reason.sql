@@ -71,53 +71,50 @@ CREATE FUNCTION ff_internal.of_recent_updates(share float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * share) || ' of' END || ' recent updates';
 
--- Why nothing can be said of a table yet; NULL if something can.
-CREATE FUNCTION ff_internal.words_without_data(
-    e ff_internal.table_evidence, d ff_internal.decision, OUT phrase text, OUT reason text)
+-- Why nothing can be said of a table yet, as phrase and reason; NULL if something can.
+CREATE FUNCTION ff_internal.words_without_data(e ff_internal.table_evidence, d ff_internal.decision) RETURNS text[]
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     since CONSTANT bigint := coalesce((e.since).updated, 0);
 BEGIN
     IF d.seen_cause = 'not_examined' THEN
-        phrase := 'not examined';
-        reason := e.not_examined;
-    ELSIF d.lacks = 'sample' AND e.problem IS NOT NULL THEN
-        phrase := 'could not be sampled';
-        reason := 'its pages could not be sampled, each collection tries again: ' || e.problem;
-    ELSIF d.lacks = 'sample' AND e.rel_id IS NULL THEN
-        phrase := 'not collected yet';
-        reason := coalesce(ff_internal.restored(), 'not collected yet: run CALL ff_collect() or ff_schedule()');
-    ELSIF d.lacks = 'sample' THEN
-        phrase := 'not sampled yet';
-        reason := 'its pages were not sampled yet: the next collections go on where the last one ran out of budget';
-    ELSIF d.lacks = 'interval' THEN
-        phrase := 'one collection so far';
-        reason := 'one collection so far: one more is needed, after some work';
-    ELSIF d.lacks = 'width' THEN
-        phrase := 'empty at each collection';
-        reason := format('%s left their page because it was full, but it was empty whenever it was sampled: how much '
-                         'room its rows need is %s', ff_internal.of_recent_updates(e.newpage_share),
-                         CASE d.action WHEN 'wait' THEN 'known once a sample finds one' ELSE 'unknown' END);
-    ELSIF d.lacks = 'rows' THEN
-        phrase := 'empty';
-        reason := 'the table is empty: it is judged once a collection finds rows in it';
-    ELSIF d.lacks = 'count' THEN
-        phrase := 'too little is known';
-        reason := 'how many rows it has is not known since its statistics were reset: ANALYZE it on the source';
-    ELSIF d.lacks = 'updates' THEN
-        phrase := ff_internal.counted(since, 'update') || ' since it was altered';
-        reason := 'too little was seen since its fillfactor or its indexes changed: '
-                  || ff_internal.until(e, d, NULL, since, ff_internal.setting('min_updates'));
-    ELSIF d.lacks = 'why_not_hot' THEN
-        phrase := 'too little is known';
-        reason := format('%s of its updates were not HOT, but neither the server nor the pages say whether they left '
-                         'their page: needed are %sstatements in pg_stat_statements that explain its updates%s',
-                         ff_internal.percent(100 * (1 - e.hot_share)),
-                         (SELECT 'a sample taken while it is being updated, or ' FROM ff_internal.server s
-                           WHERE s.observed IS NULL),
-                         ' (' || coalesce(ff_internal.statements_unread(), ff_internal.statements_forgotten()) || ')');
+        RETURN ARRAY['not examined', e.not_examined];
     END IF;
+    RETURN CASE d.lacks
+        WHEN 'sample' THEN CASE
+            WHEN e.problem IS NOT NULL
+            THEN ARRAY['could not be sampled',
+                       'its pages could not be sampled, each collection tries again: ' || e.problem]
+            WHEN e.rel_id IS NULL
+            THEN ARRAY['not collected yet', coalesce(ff_internal.restored(),
+                       'not collected yet: run CALL ff_collect() or ff_schedule()')]
+            ELSE ARRAY['not sampled yet', 'its pages were not sampled yet: the next collections go on where the last '
+                                          'one ran out of budget'] END
+        WHEN 'interval'
+        THEN ARRAY['one collection so far', 'one collection so far: one more is needed, after some work']
+        WHEN 'width'
+        THEN ARRAY['empty at each collection', format(
+                   '%s left their page because it was full, but it was empty whenever it was sampled: how much room '
+                   'its rows need is %s', ff_internal.of_recent_updates(e.newpage_share),
+                   CASE d.action WHEN 'wait' THEN 'known once a sample finds one' ELSE 'unknown' END)]
+        WHEN 'rows'
+        THEN ARRAY['empty', 'the table is empty: it is judged once a collection finds rows in it']
+        WHEN 'count'
+        THEN ARRAY['too little is known',
+                   'how many rows it has is not known since its statistics were reset: ANALYZE it on the source']
+        WHEN 'updates'
+        THEN ARRAY[ff_internal.counted(since, 'update') || ' since it was altered',
+                   'too little was seen since its fillfactor or its indexes changed: '
+                       || ff_internal.until(e, d, NULL, since, ff_internal.setting('min_updates'))]
+        WHEN 'why_not_hot'
+        THEN ARRAY['too little is known', format(
+                   '%s of its updates were not HOT, but neither the server nor the pages say whether they left their '
+                   'page: needed are %sstatements in pg_stat_statements that explain its updates%s',
+                   ff_internal.percent(100 * (1 - e.hot_share)),
+                   (SELECT 'a sample taken while it is being updated, or ' FROM ff_internal.server s
+                     WHERE s.observed IS NULL),
+                   ' (' || coalesce(ff_internal.statements_unread(), ff_internal.statements_forgotten()) || ')')] END;
 END
 $$;
 
@@ -128,11 +125,16 @@ LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     few   CONSTANT bigint := ff_internal.setting('min_updates');
-    kept  CONSTANT bigint := CASE WHEN d.idle THEN ff_internal.reserve(e) END;
-    spare CONSTANT boolean := d.idle AND d.rewrite = 'possible'
-                              AND least(e.heap_bytes, 8192 * e.blocks) - ff_internal.heap_needed(e)
-                                  >= ff_internal.threshold('WORTH_DISK');
+    kept  bigint;   -- that its fillfactor keeps free of rows, if that is worth a change
+    spare boolean;
 BEGIN
+    IF d.idle THEN
+        SELECT CASE WHEN r.bytes >= w THEN r.bytes END, d.rewrite = 'possible' AND z.now - z.needed >= w
+          INTO kept, spare
+          FROM (SELECT least(e.heap_bytes, 8192 * e.blocks), ff_internal.heap_needed(e)) z(now, needed)
+         CROSS JOIN LATERAL (SELECT least(z.now, z.needed) - nullif(ff_internal.heap_needed(e, 100), 0)) r(bytes)
+         CROSS JOIN ff_internal.threshold('WORTH_DISK') w;
+    END IF;
     phrase := CASE WHEN spare THEN 'mostly empty'
                    WHEN d.idle AND kept IS NULL THEN 'not written to'
                    WHEN d.idle OR d.action = 'raise' THEN 'its reserve is not used'
@@ -375,8 +377,6 @@ AS $$
 DECLARE
     now  CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
     best ff_internal.step;
-    less_hot text;
-    any_rewrite text;
 BEGIN
     SELECT s.* INTO best FROM unnest(f.steps) s
      WHERE s.cost < 1.0005 * (SELECT min(o.cost) FROM unnest(f.steps) o)
@@ -384,8 +384,6 @@ BEGIN
      LIMIT 1;
     fillfactor := best.fillfactor;
     saved := 100 * (1 - best.cost / now.cost);
-    less_hot := ff_internal.less_hot(e, best, now);
-    any_rewrite := ff_internal.by_any_rewrite(e, f, best, now.cost / best.cost);
     IF NOT d.wants_model OR d.seen_cause = 'few_updates' OR best.hot_pct IS NULL OR best.fillfactor = now.fillfactor
        OR best.fillfactor = d.step
           AND (d.action <> 'keep' OR d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'more_wal', 'toast')) THEN
@@ -396,17 +394,18 @@ BEGIN
         THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
                     ff_internal.percent(ff_internal.setting('min_gain')))
         WHEN d.because = 'siblings' THEN 'not over all partitions'
-        WHEN any_rewrite <> '' THEN any_rewrite
-        WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled' THEN 'nearly all updates are HOT already'
-        WHEN less_hot <> '' THEN less_hot
-        WHEN best.wal_bytes_per_update > (f.choice).wal_bytes_now AND d.because = 'more_wal'
-        THEN 'it would write more WAL, too'
-        WHEN d.step <> now.fillfactor
-        THEN format('that is not clearly more than %s, ', d.step)
-             || CASE WHEN abs(d.step - now.fillfactor) < abs(best.fillfactor - now.fillfactor)
-                     THEN 'which is nearer to today''s'
-                     ELSE 'which the prediction before this one preferred' END
-        ELSE 'that is not sure: by some of what may explain the updates seen, it would save nothing' END;
+        ELSE coalesce(ff_internal.by_any_rewrite(e, f, best, now.cost / best.cost),
+            CASE WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled'
+                 THEN 'nearly all updates are HOT already' END,
+            ff_internal.less_hot(e, best, now),
+            CASE WHEN best.wal_bytes_per_update > (f.choice).wal_bytes_now AND d.because = 'more_wal'
+                 THEN 'it would write more WAL, too'
+                 WHEN d.step <> now.fillfactor
+                 THEN format('that is not clearly more than %s, ', d.step)
+                      || CASE WHEN abs(d.step - now.fillfactor) < abs(best.fillfactor - now.fillfactor)
+                              THEN 'which is nearer to today''s'
+                              ELSE 'which the prediction before this one preferred' END
+                 ELSE 'that is not sure: by some of what may explain the updates seen, it would save nothing' END) END;
 END
 $$;
 
@@ -449,7 +448,7 @@ RETURN (SELECT string_agg(m.lack || '.', ' ')
                               -- of a statement for whole schemas, the part for this table
                               coalesce('GRANT SELECT ON ' || ff_internal.qualified_name(relation) || substring(
                                   d."grant" FROM CASE WHEN d.what ~ '^widths'
-                                                      THEN '^GRANT .*( TO (?:[^ "]+|"(?:[^"]|"")+"))$' END), d."grant")))
+                                  THEN '^GRANT .*( TO (?:[^ "]+|"(?:[^"]|"")+"))$' END), d."grant")))
                  FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
                 WHERE d.what !~ '^widths' OR EXISTS (
                       SELECT FROM ff_internal.observed t
@@ -459,45 +458,34 @@ RETURN (SELECT string_agg(m.lack || '.', ' ')
                 WHERE strpos(u, ff_internal.qualified_name(relation) || ':') > 0) m(lack)
          WHERE o.kind = 'server');
 
--- The confidence as a product, with the factors that are not always 1; NULL: nothing is known.
-CREATE FUNCTION ff_internal.confidence_words(d ff_internal.decision) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
-           to_char(d.confidence, '"Confidence "FM0.09'), to_char(d.of_updates, '" = enough seen "FM0.09'),
-           to_char(d.of_time, '" x long enough "FM0.09'),
-           to_char(nullif(d.of_counters, 1), '" x counters lost "FM0.09'),
-           to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
-           to_char(nullif(d.of_rows, 1), '" x rows not seen "FM0.09'),
-           to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
-           CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
-           to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
-           CASE WHEN d.wants_model AND d.action <> 'keep'
-                THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;
-
--- The reason as a phrase of at most 34 characters, and in sentences.
+-- The reason as a phrase of at most 34 characters, and in sentences; the confidence as a product, with the factors that
+-- are not always 1 (NULL: nothing is known).
 CREATE FUNCTION ff_internal.words(
-    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision, OUT phrase text, OUT reason text)
+    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision,
+    OUT phrase text, OUT reason text, OUT confidence text)
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    c     CONSTANT ff_internal.choice := f.choice;
-    cause record := ff_internal.words_without_data(e, d);
-    best  record;
-    said  text;
+    c       CONSTANT ff_internal.choice := f.choice;
+    no_data CONSTANT text[] := ff_internal.words_without_data(e, d);
+    best    record;
+    said    text;
     rehearsed text;
 BEGIN
-    IF cause.reason IS NULL THEN
-        cause := ff_internal.words_of_cause(e, f, d);
-        cause.phrase := CASE
+    phrase := no_data[1];
+    reason := no_data[2];
+    IF reason IS NULL THEN
+        SELECT * INTO phrase, reason FROM ff_internal.words_of_cause(e, f, d);
+        phrase := CASE
             WHEN d.rewrite = 'pays' THEN 'a plain rewrite pays'
-            WHEN d.seen_cause = 'few_updates' THEN cause.phrase
+            WHEN d.seen_cause = 'few_updates' THEN phrase
             WHEN d.action = 'wait' THEN 'more must be seen first'
             WHEN d.because IN ('not_worth', 'toast') THEN 'saves too little'
             WHEN d.because = 'more_wal' THEN 'another step writes more WAL'
             WHEN d.action = 'keep' AND d.cause IN ('page_full', 'batch_update', 'row_growth')
             THEN 'no step is clearly better'
             WHEN d.cause = 'read_mostly' THEN 'mostly read'
-            WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE cause.phrase END;
+            WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE phrase END;
         said := ff_internal.words_of_action(e, f, d);
         best := ff_internal.best(e, f, d);
         IF c.current_step IS NOT NULL THEN
@@ -512,8 +500,8 @@ BEGIN
               FROM ff_internal.rehearsal r WHERE r.rel_id = e.rel_id AND r.from_fillfactor = e.fillfactor
              ORDER BY r.measured_at DESC LIMIT 1;
         END IF;
-        cause.reason := concat(
-            cause.reason,
+        reason := concat(
+            reason,
             -- what holds for the best step as well is said of that one
             CASE WHEN right(said, length(best.why)) = best.why THEN '' ELSE said END,
             '. The best step, ' || best.fillfactor || ', would save ' || ff_internal.percent(best.saved) || ', but '
@@ -533,7 +521,17 @@ BEGIN
             CASE WHEN d.changes AND d.provisional
                  THEN '. Provisional: watched for ' || ff_internal.span(e.window_s) END);
     END IF;
-    phrase := cause.phrase;
-    reason := upper(left(cause.reason, 1)) || substr(rtrim(cause.reason, '.'), 2) || '.';
+    reason := upper(left(reason, 1)) || substr(rtrim(reason, '.'), 2) || '.';
+    confidence := CASE WHEN d.seen_cause NOT IN ('not_examined', 'no_data') THEN concat(
+        to_char(d.confidence, '"Confidence "FM0.09'), to_char(d.of_updates, '" = enough seen "FM0.09'),
+        to_char(d.of_time, '" x long enough "FM0.09'),
+        to_char(nullif(d.of_counters, 1), '" x counters lost "FM0.09'),
+        to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
+        to_char(nullif(d.of_rows, 1), '" x rows not seen "FM0.09'),
+        to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
+        CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
+        to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
+        CASE WHEN d.wants_model AND d.action <> 'keep'
+             THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;
 END
 $$;

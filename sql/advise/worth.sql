@@ -1,4 +1,4 @@
--- Stage advise: what changes bring, one or all together, in figures and words.
+-- What changes bring, one or all together, in figures and words.
 
 -- Bytes saved: '12 MB less', or more.
 CREATE FUNCTION ff_internal.less_or_more(saved numeric) RETURNS text

@@ -290,13 +290,17 @@ BEGIN ATOMIC
       FROM @extschema@.ff_blockers() b;
 END;
 
-CREATE VIEW @extschema@.ff_blocked AS SELECT * FROM ff_internal.blocked();
-COMMENT ON VIEW @extschema@.ff_blocked IS
-'The indexes of ff_blockers() at a glance.';
-COMMENT ON COLUMN @extschema@.ff_blocked.columns IS 'its columns set by the statements seen';
-COMMENT ON COLUMN @extschema@.ff_blocked.blocked IS 'updates that it keeps from being HOT; NULL: unknown';
-COMMENT ON COLUMN @extschema@.ff_blocked.scans IS 'of the index, on this server';
-COMMENT ON COLUMN @extschema@.ff_blocked.what_to_do IS 'the cure, with a statement only if nothing needs it';
+CALL ff_internal.define($$
+CREATE VIEW @extschema@.ff_blocked (
+    -- The indexes of ff_blockers() at a glance.
+    relation,
+    index,
+    columns,   -- its columns set by the statements seen
+    blocked,   -- updates that it keeps from being HOT; NULL: unknown
+    scans,     -- of the index, on this server
+    what_to_do -- the cure, with a statement only if nothing needs it
+) AS SELECT * FROM ff_internal.blocked()
+$$);
 
 CREATE FUNCTION @extschema@.ff_horizon()
 RETURNS TABLE (

@@ -1,12 +1,6 @@
 -- Whether another fillfactor of a B-tree would last. It applies when the tree is built, and when
 -- ascending keys split its rightmost page; any other split leaves two halves, whatever the setting.
 
--- Fillfactor, percent, that the server reads from a B-tree's stored options.
-CREATE FUNCTION ff_internal.effective_index_fillfactor(reloptions text[]) RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN EXISTS (SELECT FROM unnest(reloptions) o WHERE o LIKE 'fillfactor=%')
-            THEN ff_internal.effective_fillfactor(reloptions) ELSE 90 END;
-
 -- The result of ff_sample_index(), without index and relation; in a mirror, what is known without pages, and why.
 CREATE FUNCTION ff_internal.index_pages(index regclass) RETURNS jsonb
 LANGUAGE sql VOLATILE
@@ -121,7 +115,10 @@ BEGIN
     END IF;
     FOR i IN
         SELECT x.indexrelid::regclass AS index, x.indrelid::regclass AS relation,
-               CASE WHEN m.amname = 'btree' THEN ff_internal.effective_index_fillfactor(c.reloptions) END AS fillfactor,
+               -- a B-tree's default is 90, a table's 100
+               CASE WHEN m.amname = 'btree'
+                    THEN CASE WHEN EXISTS (SELECT FROM unnest(c.reloptions) o WHERE o ^@ 'fillfactor=')
+                              THEN ff_internal.effective_fillfactor(c.reloptions) ELSE 90 END END AS fillfactor,
                CASE WHEN m.amname <> 'btree' THEN format('access method %I: only B-trees are judged', m.amname)
                     WHEN NOT x.indisvalid OR NOT x.indisready
                     THEN 'the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed or is still running'

@@ -7,28 +7,34 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN bucket > interval '1 hour' THEN date_bin(bucket, at::timestamp, timestamp '2001-01-01')::timestamptz
             ELSE date_bin(bucket, at, (timestamp '2001-01-01')::timestamptz) END;
 
--- What happened to a table (its rel_id), by time bucket; first_at, ended_at: the time covered by its data. An interval
--- belongs to the bucket in which it began, a change to that of the last collection before.
-CREATE FUNCTION ff_internal.history(id bigint, bucket interval)
+-- What happened to a table (its rel_id), by time bucket (NULL: the shortest usual length that gives at most so many);
+-- first_at, ended_at: the time covered by its data. An interval belongs to the bucket in which it began, a change to
+-- that of the last collection before.
+CREATE FUNCTION ff_internal.history(id bigint, bucket interval, most integer)
 RETURNS TABLE (began_at timestamptz, first_at timestamptz, ended_at timestamptz, updates bigint,
                hot_pct double precision, newpage_pct double precision, blocked_pct double precision, inserts bigint,
                deletes bigint, size_bytes bigint, fillfactor integer, event text)
 LANGUAGE sql STABLE ROWS 100
 SET jit = off
 AS $$
-    WITH counted AS (
-        SELECT ff_internal.bucket_of(i.began_at, bucket) AS began_at, min(i.began_at) AS first_at,
+    WITH chosen AS MATERIALIZED (
+        SELECT coalesce(bucket, (
+                   SELECT b FROM unnest('{1 s,5 s,15 s,1 min,5 min,15 min,1 h,3 h,6 h,12 h,1 d,7 d}'::interval[]) b
+                    WHERE b * most >= max(i.ended_at) - min(i.began_at) ORDER BY b LIMIT 1), interval '28 d') AS length
+          FROM ff_internal.counter_interval i WHERE i.rel_id = id
+    ), counted AS (
+        SELECT ff_internal.bucket_of(i.began_at, b.length) AS began_at, min(i.began_at) AS first_at,
                max(i.ended_at) AS ended_at, (ff_internal.total(i)).updated::double precision AS u,
                (ff_internal.total(i)).hot_updated::double precision AS hot,
                (ff_internal.total(i)).newpage_updated::double precision AS newpage,
                (ff_internal.total(i)).inserted AS inserts, (ff_internal.total(i)).deleted AS deletes,
                (array_agg(i.heap_bytes ORDER BY i.heap_bytes IS NULL, i.ended_at DESC))[1] AS size_bytes,
                (array_agg(i.fillfactor ORDER BY i.ended_at DESC))[1] AS fillfactor, bool_or(i.rewritten) AS rewritten
-          FROM ff_internal.counter_interval i WHERE i.rel_id = id GROUP BY 1
+          FROM ff_internal.counter_interval i, chosen b WHERE i.rel_id = id GROUP BY 1
     ), changed AS (
-        SELECT ff_internal.bucket_of(c.before_at, bucket) AS began_at, min(c.before_at) AS first_at,
+        SELECT ff_internal.bucket_of(c.before_at, b.length) AS began_at, min(c.before_at) AS first_at,
                max(c.seen_at) AS ended_at, string_agg(c.change, ', ' ORDER BY c.seen_at, c.change) AS words
-          FROM ff_internal.changes c WHERE c.rel_id = id AND c.kind <> 'rewrite' GROUP BY 1
+          FROM ff_internal.changes c, chosen b WHERE c.rel_id = id AND c.kind <> 'rewrite' GROUP BY 1
     )
     SELECT began_at, least(n.first_at, c.first_at), greatest(n.ended_at, c.ended_at), coalesce(n.u, 0)::bigint,
            100 * n.hot / nullif(n.u, 0), 100 * s.newpage_share, 100 * (1 - n.hot / nullif(n.u, 0) - s.newpage_share),
@@ -47,15 +53,6 @@ AS $$
              ON n.u > 0
      WHERE n.u > 0 OR n.inserts > 0 OR n.deletes > 0 OR n.rewritten OR c.words IS NOT NULL
      ORDER BY 1
-$$;
-
--- The shortest usual length that divides the history of a table (its rel_id) into at most so many buckets.
-CREATE FUNCTION ff_internal.history_bucket(id bigint, most integer) RETURNS interval
-LANGUAGE sql STABLE
-AS $$
-    SELECT coalesce((SELECT b FROM unnest('{1 s,5 s,15 s,1 min,5 min,15 min,1 h,3 h,6 h,12 h,1 d,7 d}'::interval[]) b
-                      WHERE b * most >= max(i.ended_at) - min(i.began_at) ORDER BY b LIMIT 1), interval '28 d')
-      FROM ff_internal.counter_interval i WHERE i.rel_id = id
 $$;
 
 CREATE FUNCTION @extschema@.ff_history(relation regclass, bucket interval DEFAULT NULL)
@@ -78,7 +75,7 @@ BEGIN
            rpad(repeat('#', round(h.hot_pct / 5)::integer), 20, '.'), h.event
       FROM own o
      -- 40 rows fit a screen
-     CROSS JOIN LATERAL ff_internal.history(o.rel_id, coalesce($2, ff_internal.history_bucket(o.rel_id, 40))) h
+     CROSS JOIN LATERAL ff_internal.history(o.rel_id, $2, 40) h
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ff_internal.no_history($1)
      WHERE NOT EXISTS (SELECT 1 FROM own) AND $1 IS NOT NULL;

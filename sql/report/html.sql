@@ -37,7 +37,8 @@ BEGIN
                CASE f.form WHEN '' THEN ff_internal.html(c.value)
                            WHEN 'html' THEN c.value
                            WHEN 'B' THEN pg_size_pretty(c.value::numeric)
-                           WHEN '+B' THEN ff_internal.signed_size(c.value::numeric)
+                           WHEN '+B' THEN CASE WHEN c.value ^@ '-' THEN '' ELSE '+' END
+                                          || pg_size_pretty(c.value::numeric)
                            ELSE CASE WHEN f.form ^@ '+' AND c.value::numeric > 0 THEN '+' ELSE '' END
                                 || ff_internal.number(c.value::float8, left(d.digits, 1)::integer,
                                                       substr(d.digits, 2)) END AS content
@@ -160,7 +161,7 @@ BEGIN
         -- at most about a hundred points, however long the history is
         SELECT h.*, min(h.first_at) OVER () AS t0, max(h.ended_at) OVER () - min(h.first_at) OVER () AS span,
                count(h.event) OVER (ORDER BY h.began_at) AS n
-          FROM ff_internal.history(id, ff_internal.history_bucket(id, 100)) h
+          FROM ff_internal.history(id, NULL, 100) h
     )
     SELECT ff_internal.chart('HOT share over time', 'time',
                ARRAY(SELECT to_char(min(p.t0) + min(p.span) * k / 2,

@@ -2,7 +2,7 @@
 -- style. Text from the database enters it only through html(), in the encoding of the client, which the head names.
 
 CREATE VIEW ff_internal.report_row AS
-SELECT a.*, v.wal_saved, v.wal_now, ff_internal.saves(v.advice, v.evidence, v.wal_saved) AS saves, v.evidence,
+SELECT a.*, v.wal_saved, v.wal_now, v.saves, v.evidence,
        v.fit, v.decision, k.kind, k.explains, n.name, c.small, c.large, k.does, k.advised,
        v.phrase = 'not written to' AS static,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, v.wal_saved DESC NULLS LAST,
@@ -63,21 +63,6 @@ RETURN (
                          sum(((t.evidence).counted).hot_updated)::float8 AS hot
                     FROM unnest(tables) t WHERE t.kind = k.kind) n) k);
 
--- The statements to copy; those of provisional advice are commented out.
-CREATE FUNCTION ff_internal.report_sql(tables ff_internal.report_row[]) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT E'<p class="sub">Read it before you run it. ff_script() writes the same with a guard for each change, its '
-           'undo and, if asked, a rewrite; ff_verify() says afterwards whether it helped.</p>\n'
-           '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
-           || string_agg(format(E'-- cost -%s %%, confidence %s%s\n%s%s\n', t.gain_pct, t.confidence,
-                  CASE WHEN t.needs_rewrite AND t.ddl <> '' THEN ', rewrite it afterwards' END,
-                  CASE WHEN t.provisional AND t.ddl <> '' THEN '--provisional ' END,
-                  coalesce(ff_internal.html(t.ddl), '-- ' || ff_internal.html(t.relation::text)
-                           || ': rewrite it, see ff_script(rewrite => true)')), '' ORDER BY t.place)
-           || E'RESET lock_timeout;</pre></div>\n'
-      FROM unnest(tables) t WHERE t.kind = 'change');
-
 -- A list of the tables of a kind; NULL: of all that are not shown in detail.
 CREATE FUNCTION ff_internal.report_list(
     tables ff_internal.report_row[], of_kind text, detailed integer, most integer, caption text) RETURNS text
@@ -105,29 +90,11 @@ RETURN (
                         ELSE t.kind = of_kind END
              ORDER BY t.place LIMIT most) r);
 
--- What ff_blockers() says of a table, at most 20 indexes; statements are cut to 300 characters.
-CREATE FUNCTION ff_internal.report_blockers(relation regclass) RETURNS text
+-- One table in detail. Of its indexes at most 20; statements are cut to 300 characters.
+CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT ff_internal.html_table(
-               'Indexes on columns that updates set, which keep them from being HOT, then those that nothing uses; '
-               'ff_blockers() has all.', json_agg(r))
-      FROM (SELECT c.relname AS index, array_to_string(b.columns, ', ') AS columns,
-                   CASE WHEN b.usage <> 'unused' THEN ff_internal.rate_words(b.blocked_per_s) END AS blocked,
-                   b.scans AS "scans|0", b.index_bytes AS "size|B",
-                   (SELECT string_agg(left(q, 300), '; ') FROM unnest(b.statements[:3]) q) AS statements,
-                   concat_ws('; ', b.reason, b.suggestion, b.ddl) AS "what could be done"
-              FROM @extschema@.ff_blockers(relation) b JOIN pg_class c ON c.oid = b.index LIMIT 20) r);
-
--- One table in detail.
-CREATE FUNCTION ff_internal.report_table(t ff_internal.report_row) RETURNS text
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    e   CONSTANT ff_internal.table_evidence := t.evidence;
-    now CONSTANT ff_internal.step := ff_internal.step_at((t.fit).steps, (t.decision).current_step);
-BEGIN
-    RETURN concat(
+    SELECT concat(
         format(E'<article id="t%s" data-k="%s">\n<header><h3>%s</h3><span class="badge %s">%s %s%s</span></header>\n',
                t.relation::oid, t.kind, t.name, t.kind, t.does, t.fillfactor,
                ' to ' || nullif(t.advised, t.fillfactor)),
@@ -139,44 +106,30 @@ BEGIN
                 || ff_internal.span(ff_internal.setting('payback_time')),
             ff_internal.number(now.settled_hot_pct, 1, ' % HOT once settled'),
             'changed: CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
-            'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
+            'disk ' || CASE WHEN t.disk_bytes_change < 0 THEN '' ELSE '+' END
+                || pg_size_pretty(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id),
-        (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.last_sample(e) p),
+        (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.last_sample(t.evidence) p),
         E'</div>\n',
-        coalesce(ff_internal.report_blockers(e.relation),
-                 E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n');
-END
-$$;
+        coalesce((SELECT ff_internal.html_table(
+                             'Indexes on columns that updates set, which keep them from being HOT, then those that '
+                             'nothing uses; ff_blockers() has all.', json_agg(r))
+                    FROM (SELECT c.relname AS index, array_to_string(b.columns, ', ') AS columns,
+                                 CASE WHEN b.usage <> 'unused' THEN ff_internal.rate_words(b.blocked_per_s) END
+                                     AS blocked,
+                                 b.scans AS "scans|0", b.index_bytes AS "size|B",
+                                 (SELECT string_agg(left(q, 300), '; ') FROM unnest(b.statements[:3]) q) AS statements,
+                                 concat_ws('; ', b.reason, b.suggestion, b.ddl) AS "what could be done"
+                            FROM @extschema@.ff_blockers(t.relation) b
+                            JOIN pg_class c ON c.oid = b.index LIMIT 20) r),
+                 E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n')
+      FROM (SELECT (t.evidence).*) e
+     CROSS JOIN LATERAL (SELECT (n).* FROM ff_internal.step_at((t.fit).steps, (t.decision).current_step) n) now);
 
--- Results of ff_verify() for the last hundred changes, linked to the tables of the page.
-CREATE FUNCTION ff_internal.report_verified(tables ff_internal.report_row[]) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT ff_internal.html_table('Changes that collections noticed, the latest first; ff_verify() has more. Picture '
-               'of the HOT share: grey before, blue after, line predicted.', json_agg(r))
-      FROM (SELECT coalesce(format('<a href="#t%s">%s</a>', t.relation::oid, t.name),
-                            ff_internal.html(o.relation::text), 'the server') AS "of|html", o.change,
-                   ff_internal.minute(o.changed_at) AS seen, o.verdict, o.hot[1] AS "HOT before|1 %",
-                   o.hot[2] AS "HOT after|1 %", 100 * o.wal[2] / o.wal[1] - 100 AS "WAL per update|+0 %",
-                   ff_internal.svg('small', '-4 -8 328 216', 'HOT share before and after',
-                       format('before %s %%, after %s %%, predicted %s %%', o.hot[1]::numeric(9, 1),
-                              o.hot[2]::numeric(9, 1), o.hot[3]::numeric(9, 1)),
-                       ff_internal.svg_path('before', '{0}', ARRAY[o.hot[1] / 100], '{0.95}', '{0.55}')
-                       || concat(ff_internal.svg_path('bar', '{0}', ARRAY[o.hot[2] / 100], '{0.45}', '{0.05}'),
-                                 ff_internal.svg_mark('advised', o.hot[3] / 100, '', 0))) AS "HOT share|html", o.why
-              FROM (SELECT v.relation, v.change, v.changed_at,
-                           max(v.verdict) FILTER (WHERE v.measure = 'overall') AS verdict,
-                           concat_ws(' Undo: ', max(v.note) FILTER (WHERE v.measure = 'overall') || '.',
-                                     max(v.undo)) AS why,
-                           max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
-                           max(ARRAY[nullif(v.before, 0), v.after]) FILTER (WHERE v.measure = 'WAL per update') AS wal
-                      FROM @extschema@.ff_verify() v WHERE v.change <> ''
-                     GROUP BY 1, 2, 3 ORDER BY 3 DESC, 1, 2 LIMIT 100) o
-              LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
-             ORDER BY o.changed_at DESC, o.relation, o.change) r);
-
--- The sections that are one list. Pages of indexes are read for three seconds.
-CREATE FUNCTION ff_internal.report_lists(OUT place integer, OUT id text, OUT title text, OUT content text)
+-- The sections that are one list. Of changes the last hundred, linked to the tables of the page; pages of indexes are
+-- read for three seconds.
+CREATE FUNCTION ff_internal.report_lists(
+    tables ff_internal.report_row[], OUT place integer, OUT id text, OUT title text, OUT content text)
 RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 5
 BEGIN ATOMIC
@@ -218,6 +171,31 @@ BEGIN ATOMIC
               FROM ff_internal.dismissal d JOIN ff_internal.relation t USING (rel_id)
              WHERE d.until > now() AND t.closed_at IS NULL ORDER BY d.dismissed_at DESC) r
     UNION ALL
+    SELECT 8, 'verified', 'Did it help', coalesce(ff_internal.html_table(
+               'Changes that collections noticed, the latest first; ff_verify() has more. Picture of the HOT share: '
+               'grey before, blue after, line predicted.', json_agg(r)),
+               E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')
+      FROM (SELECT coalesce(format('<a href="#t%s">%s</a>', t.relation::oid, t.name),
+                            ff_internal.html(o.relation::text), 'the server') AS "of|html", o.change,
+                   ff_internal.minute(o.changed_at) AS seen, o.verdict, o.hot[1] AS "HOT before|1 %",
+                   o.hot[2] AS "HOT after|1 %", 100 * o.wal[2] / o.wal[1] - 100 AS "WAL per update|+0 %",
+                   ff_internal.svg('small', '-4 -8 328 216', 'HOT share before and after',
+                       format('before %s %%, after %s %%, predicted %s %%', o.hot[1]::numeric(9, 1),
+                              o.hot[2]::numeric(9, 1), o.hot[3]::numeric(9, 1)),
+                       ff_internal.svg_path('before', '{0}', ARRAY[o.hot[1] / 100], '{0.95}', '{0.55}')
+                       || concat(ff_internal.svg_path('bar', '{0}', ARRAY[o.hot[2] / 100], '{0.45}', '{0.05}'),
+                                 ff_internal.svg_mark('advised', o.hot[3] / 100, '', 0))) AS "HOT share|html", o.why
+              FROM (SELECT v.relation, v.change, v.changed_at,
+                           max(v.verdict) FILTER (WHERE v.measure = 'overall') AS verdict,
+                           concat_ws(' Undo: ', max(v.note) FILTER (WHERE v.measure = 'overall') || '.',
+                                     max(v.undo)) AS why,
+                           max(ARRAY[v.before, v.after, v.predicted]) FILTER (WHERE v.measure = 'HOT share') AS hot,
+                           max(ARRAY[nullif(v.before, 0), v.after]) FILTER (WHERE v.measure = 'WAL per update') AS wal
+                      FROM @extschema@.ff_verify() v WHERE v.change <> ''
+                     GROUP BY 1, 2, 3 ORDER BY 3 DESC, 1, 2 LIMIT 100) o
+              LEFT JOIN unnest(tables) t ON t.relation = o.relation AND t.kind <> 'skipped'
+             ORDER BY o.changed_at DESC, o.relation, o.change) r
+    UNION ALL
     SELECT 11, 'settings', 'Settings', concat(
                ff_internal.html_table('See ff_settings() for the statements.',
                                       json_agg(r) FILTER (WHERE r.action <> 'leave')),
@@ -227,24 +205,6 @@ BEGIN ATOMIC
                    s.proposed_value AS proposed, s.action, s.evidence, s.reason AS why
               FROM @extschema@.ff_settings() s) r;
 END;
-
--- What the report cannot know, and why.
-CREATE FUNCTION ff_internal.report_limits(tables ff_internal.report_row[]) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT concat(string_agg('<p>' || ff_internal.html(w.words) || E'</p>\n', ''),
-        ff_internal.report_list(tables, 'skipped', 0, NULL, 'Not examined.'),
-        (SELECT ff_internal.html_table('Could not be sampled the last time.', json_agg(r))
-           FROM (SELECT ff_internal.html_name(r.nspname, r.relname) AS "table|html", p.occurrences AS "times|0",
-                        ff_internal.minute(p.seen_at) AS last, p.sqlstate || ' ' || p.message AS error
-                   FROM ff_internal.problem p JOIN ff_internal.relation r USING (rel_id) ORDER BY p.seen_at DESC) r))
-      FROM (SELECT format('What statements did, their WAL and times, is not known, or not all of it: %s.', s.reason)
-              FROM ff_internal.statements_missing() s(reason)
-             WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)
-            UNION ALL
-            SELECT format('The source denied %s: %s.', d.what, d."grant")
-              FROM ff_internal.server s CROSS JOIN jsonb_to_recordset(s.observed->'denied') d(what text, "grant" text)
-           ) w(words));
 
 CREATE FUNCTION @extschema@.ff_report(detailed integer DEFAULT 20) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -265,16 +225,25 @@ BEGIN
     tables := ARRAY(SELECT t FROM ff_internal.report_row t ORDER BY t.place);
     SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), ''
                       ORDER BY s.place) INTO body
-      FROM (SELECT * FROM ff_internal.report_lists() UNION ALL VALUES
-        (2, 'sql', 'The SQL', ff_internal.report_sql(tables)),
+      FROM (SELECT * FROM ff_internal.report_lists(tables) UNION ALL VALUES
+        -- to copy; what is provisional is commented out
+        (2, 'sql', 'The SQL', (
+            SELECT E'<p class="sub">Read it before you run it. ff_script() writes the same with a guard for each '
+                   'change, its undo and, if asked, a rewrite; ff_verify() says afterwards whether it helped.</p>\n'
+                   '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
+                   || string_agg(format(E'-- cost -%s %%, confidence %s%s\n%s%s\n', t.gain_pct, t.confidence,
+                          CASE WHEN t.needs_rewrite AND t.ddl <> '' THEN ', rewrite it afterwards' END,
+                          CASE WHEN t.provisional AND t.ddl <> '' THEN '--provisional ' END,
+                          coalesce(ff_internal.html(t.ddl), '-- ' || ff_internal.html(t.relation::text)
+                                   || ': rewrite it, see ff_script(rewrite => true)')), '' ORDER BY t.place)
+                   || E'RESET lock_timeout;</pre></div>\n'
+              FROM unnest(tables) t WHERE t.kind = 'change')),
         (3, 'first', 'What to do first', ff_internal.report_list(tables, 'change', 0, NULL,
             'The most worthwhile first, with what a change brings once all pages have the new density. Cost: time, WAL '
             'and size, weighted by the settings. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.'
             )),
         (4, 'cure', 'Where fillfactor is not the cure', ff_internal.report_list(tables, 'cure', 0,
             greatest(detailed, 20), 'The most updates that are not HOT first, at most ' || greatest(detailed, 20))),
-        (8, 'verified', 'Did it help', coalesce(ff_internal.report_verified(tables),
-            E'<p>No change of a table''s fillfactor, options or indexes was noticed within the history.</p>\n')),
         (9, 'details', 'Tables in detail', (
             SELECT string_agg(ff_internal.report_table(t), '' ORDER BY t.place) FROM unnest(tables) t
              WHERE t.explains AND t.kind <> 'skipped' AND t.place <= detailed)),
@@ -283,7 +252,21 @@ BEGIN
             (SELECT format(E'<p>Nothing was written to %s: while that is so, they need nothing.</p>\n',
                            ff_internal.counted(count(*), 'more table'))
                FROM unnest(tables) t WHERE t.static HAVING count(*) > 0))),
-        (12, 'limits', 'What is not known', ff_internal.report_limits(tables))) s(place, id, title, content)
+        (12, 'limits', 'What is not known', (
+            SELECT concat(string_agg('<p>' || ff_internal.html(w.words) || E'</p>\n', ''),
+                ff_internal.report_list(tables, 'skipped', 0, NULL, 'Not examined.'),
+                (SELECT ff_internal.html_table('Could not be sampled the last time.', json_agg(r))
+                   FROM (SELECT ff_internal.html_name(r.nspname, r.relname) AS "table|html", p.occurrences AS "times|0",
+                                ff_internal.minute(p.seen_at) AS last, p.sqlstate || ' ' || p.message AS error
+                           FROM ff_internal.problem p
+                           JOIN ff_internal.relation r USING (rel_id) ORDER BY p.seen_at DESC) r))
+              FROM (SELECT 'What statements did, their WAL and times, is not known, or not all of it: ' || s || '.'
+                      FROM ff_internal.statements_missing() s
+                     WHERE EXISTS (SELECT 1 FROM ff_internal.statement_snapshot)
+                    UNION ALL
+                    SELECT format('The source denied %s: %s.', d.what, d."grant")
+                      FROM jsonb_to_recordset(here.observed->'denied') d(what text, "grant" text)) w(words))))
+        s(place, id, title, content)
      WHERE s.content <> '';
     RETURN ff_internal.page(title, concat(ff_internal.report_answer(tables),
         format(E'<p class="sub">%s; PostgreSQL %s; fillfactor_advisor %s; made at %s. HOT: the update found room in '

@@ -187,7 +187,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
 		is_skip,job_name,keep_dismissal,note,note_fit,
 		inserted_width,observed_sample,pool_samples,prune,
-		read_statements,roll_up,rows_kept,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
+		read_statements,roll_up,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
 	('{
@@ -207,7 +207,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
 CREATE TABLE helping AS
-	SELECT unnest('{overview,fitted,blocked,lines,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
+	SELECT unnest('{overview,blocked,lines,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
 SELECT is_empty(format($$ (SELECT name FROM listed WHERE %L OR NOT of_hub UNION ALL SELECT name FROM helping)
 	EXCEPT SELECT proname FROM own_function $$, :'dblink'), 'each function that is listed exists');
 SELECT is_empty($$ SELECT name FROM listed GROUP BY name HAVING count(*) > 1 $$, 'no function is listed twice');
@@ -301,8 +301,7 @@ SELECT set_eq($$
 	SELECT proname::text FROM rights
 	WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$,
 	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
-		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,rows_kept,
-		other_options,statement_shown,column_list,counted_since,parse_statement,
+		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,other_options,statement_shown,column_list,counted_since,parse_statement,
 		tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,columns_of,schema_statements,table_statements,column_statements,

@@ -164,9 +164,13 @@ SELECT is((SELECT string_agg(index::text, ' ') FROM ff_advise_indexes('parts')),
 SELECT throws_ok('SELECT ff_advise_indexes(1)', '42P01', NULL, 'an unknown relation is refused');
 SELECT throws_ok('SELECT ff_advise_indexes(''pg_class'')', '42809', NULL, 'a system table is refused');
 SELECT throws_ok('SELECT ff_advise_indexes(''pg_class_oid_index'')', '42809', NULL, 'a system index is refused');
-SELECT is(ff_internal.effective_index_fillfactor(NULL), 90, 'the default fillfactor of an index is 90');
-SELECT is(ff_internal.effective_index_fillfactor('{deduplicate_items=off,fillfactor=0x50}'), 80,
-	'an odd spelling of fillfactor is read as the server reads it');
+CREATE TABLE spelled (a int, b int);
+CREATE INDEX spelled_a ON spelled (a) WITH (deduplicate_items = off);
+CREATE INDEX spelled_b ON spelled (b) WITH (deduplicate_items = off, fillfactor = '0x50');
+SELECT is(fillfactor, 90, 'the default fillfactor of an index is 90') FROM ff_internal.index_facts('spelled_a');
+SELECT is(fillfactor, 80, 'an odd spelling of fillfactor is read as the server reads it')
+	FROM ff_internal.index_facts('spelled_b');
+DROP TABLE spelled;
 
 -- ---------------------------------------------------------------------------
 -- In the script: after the tables, with guard, rebuild and undo
