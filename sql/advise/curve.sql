@@ -86,6 +86,20 @@ bar: a picture of the HOT share, and marks. hot_pct, hot_pct_low, hot_pct_high: 
 'day; NULL until an hour was watched. cost: time, WAL and size, weighted by the settings, relative to the best step.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
 
+-- The tables that the model was asked for.
+CREATE FUNCTION ff_internal.fitted() RETURNS SETOF oid
+LANGUAGE plpgsql STABLE ROWS 1000
+AS $$
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    RETURN QUERY
+        SELECT c.oid FROM ff_internal.fit f
+          JOIN ff_internal.followed r USING (rel_id)
+          JOIN pg_class c ON c.oid = r.relid
+         WHERE cardinality(f.steps) > 0;
+END
+$$;
+
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_curves (
     -- ff_curve() of all tables that the model was asked for, as wide as a terminal.
@@ -98,16 +112,13 @@ CREATE VIEW @extschema@.ff_curves (
     bar      -- a picture of hot_pct, and marks, current also if nothing else is advised; "best: -26 %": the step that
              -- costs least, and how much less
 ) AS
-SELECT r.relid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct,
+SELECT c.oid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct,
        pg_size_pretty(s.size_bytes + s.index_bytes), s.wal_bytes_per_update::integer,
        concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
               regexp_replace(regexp_replace(ltrim(s.bar, '#.'), '(advised), best|(current), advised', '\1\2'),
                              'best .([-0-9.]+ %).(: .*)?', 'best: \1'))
   -- a condition on the table reaches the function, so that other tables cost nothing
-  FROM ff_internal.fit f
-  JOIN ff_internal.followed r USING (rel_id)
- CROSS JOIN LATERAL @extschema@.ff_curve(r.relid) s
- WHERE ff_internal.check_role('reader') IS NOT NULL AND cardinality(f.steps) > 0
-   AND EXISTS (SELECT FROM pg_class c WHERE c.oid = r.relid)
- ORDER BY r.relid::regclass::text, s.fillfactor DESC
+  FROM ff_internal.fitted() c(oid)
+ CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s
+ ORDER BY c.oid::regclass::text, s.fillfactor DESC
 $$);

@@ -207,7 +207,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
 CREATE TABLE helping AS
-	SELECT unnest('{overview,blocked,lines,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
+	SELECT unnest('{overview,fitted,blocked,lines,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
 SELECT is_empty(format($$ (SELECT name FROM listed WHERE %L OR NOT of_hub UNION ALL SELECT name FROM helping)
 	EXCEPT SELECT proname FROM own_function $$, :'dblink'), 'each function that is listed exists');
 SELECT is_empty($$ SELECT name FROM listed GROUP BY name HAVING count(*) > 1 $$, 'no function is listed twice');
