@@ -156,7 +156,10 @@ make_update(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 		c->calls = floor(drawn(PR_CALLS, u[D_ROWS], 1) + 0.5);
 		n *= c->calls;
 	}
-	place_rows(p, u, c, n, n == s->rows);
+	else if (u[D_ROWS] < 0.5 || n >= FIT_SHARE * p->live)
+		/* in this partition, if the statement writes some rows of each */
+		n = fmax(n * s->part, 1);
+	place_rows(p, u, c, n, !isnan(s->rows));
 	c->indexed = isnan(s->indexed) ? drawn(PR_INDEXED, u[D_INDEXED], 0) : s->indexed;
 	c->skew = drawn(PR_SKEW, u[D_WHERE], 1);
 	c->apart = u[D_FORM] < 0.5;

@@ -12,6 +12,7 @@
 #define LEAST_CHUNKS	4		/* least, unless all HOT; after LIFE_TICKS at most twice as many */
 #define CHUNK_LAPS		1.3		/* updates of each row in one chunk */
 #define CHUNK_TICKS		1500.0	/* most of one chunk; twice as many for rare classes */
+#define MOST_PASSES		8		/* passes in one chunk, if each takes other rows */
 #define LEAST_LAPS		1.5		/* least updates of each row: pages shed rows in two waves */
 #define STEP			(1.0 / 16)	/* least part of the rows per page by which steps differ */
 #define STEADY			0.01	/* HOT shares that differ by less count as equal */
@@ -26,16 +27,24 @@
 #define RANGE_POINTS	1.5
 #define RANGE_WAY		0.1
 
-/* Ticks between two transactions of the rarest class with over 10 % of the updates. */
+/*
+ * Ticks between two transactions of the rarest class with over 10 % of the updates; of a pass that
+ * takes other rows each time, until it comes to the same ones again.
+ */
 static double
 longest(const TwinWorkload *l)
 {
 	double		result = 0;
 
 	for (int i = 0; i < l->nclasses; i++)
-		if (l->class[i].command == EV_UPDATE && l->class[i].rate > 0.1)
-			result = fmax(result, l->class[i].rows / l->class[i].rate);
-	return bound(result, 0, 2 * CHUNK_TICKS);
+	{
+		const TwinClass *c = &l->class[i];
+		double		passes = c->whole && c->pick == TW_SWEEP ? bound(c->stride, 1, MOST_PASSES) : 1;
+
+		if (c->command == EV_UPDATE && c->rate > 0.1)
+			result = fmax(result, passes * bound(c->rows / c->rate, 0, 2 * CHUNK_TICKS));
+	}
+	return result;
 }
 
 /* Replays payback_time from the twin's state; after an early end, the rest counts as like

@@ -20,6 +20,8 @@
 /* What statements and counters say of indexed columns (chosen). */
 #define CONFIRMED		0.5		/* part of the blocked share in pages that statements must explain */
 #define NEGLIGIBLE		0.01	/* a smaller share of all updates is ignored */
+#define SPREAD			0.1		/* least part of their rows that statements write elsewhere, if they
+								 * write other partitions, too */
 #define TELLING			0.05	/* least share that set one and stayed, to infer those that left;
 								 * and by which counters contradict statements */
 
@@ -207,7 +209,7 @@ static FitSlot *
 add_slot(FitPlan *p, EvCommand command, double rows)
 {
 	p->slot[p->nslots] = (FitSlot) {
-		.command = command,.rate = rows / p->window.updated,.rows = NAN,.indexed = NAN
+		.command = command,.rate = rows / p->window.updated,.rows = NAN,.part = 1,.indexed = NAN
 	};
 	return &p->slot[p->nslots++];
 }
@@ -255,6 +257,8 @@ plan_slots(const Evidence *e, FitPlan *p)
 {
 	double		known = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, rows)).rows;
 	double		left = bound(p->window.updated - known, 0, p->window.updated);
+	/* a statement may write other partitions, too */
+	double		part = (p->window.updated - left) / known;
 
 	for (int i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4 - (e->event.rows > 0); i++)
 	{
@@ -263,9 +267,9 @@ plan_slots(const Evidence *e, FitPlan *p)
 
 		if (v->command != EV_UPDATE || !(v->rows > 0.002 * p->window.updated))
 			continue;
-		/* scaled down: a statement may write other partitions, too */
-		s = add_slot(p, EV_UPDATE, v->rows * (p->window.updated - left) / known);
-		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live);
+		s = add_slot(p, EV_UPDATE, v->rows * part);
+		s->rows = bound(v->rows / bound(v->calls, 1, 1e15), 1, p->live / part);
+		s->part = part < 1 - SPREAD ? part : 1;
 		s->indexed = v->sets_indexed;
 	}
 	if (e->event.rows > 0)

@@ -40,6 +40,7 @@ typedef struct FitSlot
 	EvCommand	command;
 	double		rate;			/* rows a tick */
 	double		rows;			/* rows a call; NAN: unknown */
+	double		part;			/* of these, in this partition, if they are spread over all */
 	double		indexed;		/* 0..1; NAN: unknown */
 	int			shared;			/* one of two that share the updates no statement explains */
 	double		once;			/* happens once, at this tick; 0: again and again */

@@ -176,6 +176,8 @@ test_shares(void)
 	TwinWorkload	l;
 	Evidence	e = observed(&l, 1, 2000);
 	int			right = 1;
+	int			in_one = 0,
+				in_each = 0;
 	double		rate;
 
 	/* a quarter of a table that is two hundred times as large */
@@ -198,6 +200,30 @@ test_shares(void)
 		right &= share >= 0.22 && share <= 1.3 && u->calls == 1;
 	}
 	ok(right && fit.plan.scale < 0.1, "a statement for a share of the rows has the same share of the rows replayed");
+	/* the same by a statement on the parent of three such tables */
+	e.statement[0].rows *= 3;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		const TwinClass *u = &workload(i)->class[0];
+
+		right &= near(u->rows / fit.plan.rows, 0.25, 0.1);
+	}
+	ok(right, "a statement for a share of the rows of three partitions has this share of each");
+	e.statement[0].calls = e.statement[0].rows / 60;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+	{
+		double		rows = workload(i)->class[0].rows;
+
+		right &= rows > 19.999 && rows < 60.001;
+		in_one += rows > 59.999;
+		in_each += rows < 20.001;
+	}
+	ok(right && in_one > 0 && in_each > 0,
+	   "a statement for a few rows of three partitions: all in one, or some in each");
+	right = 1;
+	e.statement[0].rows /= 3;
 	e.statement[0].calls = e.statement[0].rows / 20;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)

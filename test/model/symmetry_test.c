@@ -144,6 +144,9 @@ test_symmetries(const TwinWorkload *l, double laps, const char *work_is)
 	same(&a, &other, 0, work_is, "ten times slower");
 	other = part(e);
 	same(&a, &other, 0, work_is, "in one of ten partitions");
+	/* statements on the parent count the rows of all partitions */
+	memcpy(other.statement, e.statement, sizeof(e.statement));
+	same(&a, &other, 0, work_is, "in one of ten partitions, by statements on their parent");
 	/* too short for a rewrite, so that cold rows do not forbid one */
 	e.payback_s = 86400;
 	a = answer(&e, -1);
