@@ -185,7 +185,7 @@ AS $$
            CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END,
            CASE WHEN coalesce(g.wal_bytes, 0) <= 0 AND g.disk_bytes < 0 THEN pg_size_pretty(-g.disk_bytes) || ' disk'
                 WHEN g.wal_bytes <> 0
-                THEN pg_size_pretty(w.bytes) || CASE w.per WHEN ' a day' THEN '/d' ELSE '/1000' END
+                THEN replace(pg_size_pretty(w.bytes), 'bytes', 'B') || CASE w.per WHEN ' a day' THEN '/d' ELSE '/1000' END
                 ELSE coalesce(CASE WHEN h.told THEN round(nullif(g.cpu_s, 0)) || ' s CPU/d' END,
                               round(g.gain_pct) || ' % of cost') END,
            g.wal_bytes, c.wal_bytes_now * 86400 * u.per_s, v.evidence, v.fit, v.decision, v.shards
@@ -280,7 +280,7 @@ BEGIN
         new := nullif(a.recommended_fillfactor, a.fillfactor);
         action := a.action;
         saves := a.saving;
-        sure := CASE WHEN a.cause <> 'not_examined' THEN a.confidence END;
+        sure := CASE WHEN a.cause <> 'not_examined' AND a.action <> 'wait' THEN a.confidence END;
         why := a.phrase;
         RETURN NEXT;
         IF a.gain_pct IS NOT NULL THEN
@@ -310,7 +310,7 @@ CREATE VIEW @extschema@.ff_advice (
     action,   -- lower, raise, keep, wait
     saves,    -- what the change saves: WAL a day (/d), or WAL per 1,000 updates (/1000) until an hour was watched; disk
               -- or seconds of CPU a day if no WAL, or its cost
-    sure,     -- confidence, 0 to 1; NULL: not examined
+    sure,     -- confidence, 0 to 1; NULL: not examined, or it waits
     why       -- the cause; ff_advise() has the whole reason
 ) AS SELECT o.relation::text, o.now, o.new, o.action, o.saves, o.sure, o.why FROM ff_internal.overview() o
 $$);
@@ -370,7 +370,7 @@ DECLARE
     had  ff_internal.fit;
     last ff_internal.prediction;
 BEGIN
-    SELECT x.advice, x.fit, x.decision, x.evidence INTO v
+    SELECT x.advice, x.fit, x.decision, x.evidence, x.phrase INTO v
       FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, false) x
      WHERE r.rel_id = id AND r.closed_at IS NULL;
     a := v.advice;
@@ -398,7 +398,8 @@ BEGIN
     PERFORM ff_internal.note_fit(had, id, d,
                 ff_internal.keep_dismissal(id, had.rel_id IS NULL, d.changes, b.wal_bytes, a.observed),
                 a.fillfactor, b.wal_bytes,
-                ff_internal.wal_saved(b.wal_bytes, a.updates_per_s, extract(epoch FROM a.observed)::float8), a.observed)
+                ff_internal.wal_saved(b.wal_bytes, a.updates_per_s, extract(epoch FROM a.observed)::float8), a.observed,
+                v.phrase)
        FROM ff_internal.effect(v.evidence, f, d) b;
     IF d.changes
        AND ((last.from_fillfactor, last.to_fillfactor) IS DISTINCT FROM (a.fillfactor, d.recommended_fillfactor)

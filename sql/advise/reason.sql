@@ -23,7 +23,8 @@ AS $$
     SELECT CASE WHEN p.even IS NOT TRUE THEN 'collections do not come regularly: see ff_schedule()'
                 -- one missed collection is only late
                 WHEN p.last + 2 * p.pace >= now()
-                THEN 'next collection at ' || ff_internal.minute(greatest(p.last + p.pace, now())) END
+                THEN 'next collection ' || CASE WHEN p.last + p.pace < now() + interval '1 min' THEN 'within a minute'
+                                                ELSE 'at ' || ff_internal.minute(p.last + p.pace) END END
       FROM (SELECT max(c.began_at) AS last, percentile_cont(0.5) WITHIN GROUP (ORDER BY c.gap) AS pace,
                    -- some may have been made by hand in between
                    count(c.gap) >= 3 AND percentile_cont(0.8) WITHIN GROUP (ORDER BY c.gap)

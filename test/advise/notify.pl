@@ -45,7 +45,7 @@ LISTEN fillfactor_advisor;
 LOAD 'fillfactor_advisor';
 SET fillfactor_advisor.notify_worth = '6MB';
 SELECT ff_internal.note_fit(NULL, r.rel_id, jsonb_populate_record(NULL::ff_internal.decision,
-           '{"changes": true, "step": 50, "seen_cause": "no_data"}'), false, 100, 1e9, 'much', '$watched')
+           '{"changes": true, "step": 50, "seen_cause": "no_data"}'), false, 100, 1e9, 'much', '$watched', NULL)
   FROM ff_internal.relation r WHERE r.relname = 't'}) =~ /"fillfactor_advisor" with payload "([^"]*)"/g;
 }
 is(advised('59 min'), '', 'advice of less than an hour is not sent');

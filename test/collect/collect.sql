@@ -9,7 +9,7 @@ CREATE TABLE t (id int PRIMARY KEY, k int, v text, m mood, EXCLUDE USING btree (
 CREATE INDEX t_v ON t (lower(v)) WHERE k > 3;
 CREATE INDEX t_k ON t (k, v DESC) INCLUDE (m);
 CREATE TABLE other (id int);
-SELECT plan(37);
+SELECT plan(39);
 
 CALL "Mixed Case".ff_collect();
 CREATE FUNCTION changes() RETURNS TABLE (dropped text[], created text[]) LANGUAGE sql AS
@@ -179,12 +179,16 @@ SET fillfactor_advisor.payback_time = '36h';
 SELECT is(array(SELECT ff_internal.setting(s) FROM unnest('{lookback,retention,payback_time}'::text[]) s),
 	'{777600,2592000,129600}', 'settings take units and are returned in seconds');
 
--- the last nine collections came every ten minutes
-UPDATE ff_internal.collection c SET began_at = now() - n.n * interval '10 min'
+-- the last nine collections came every ten minutes, the last one five minutes ago
+UPDATE ff_internal.collection c SET began_at = now() + interval '5 min' - n.n * interval '10 min'
   FROM (SELECT collection_id, row_number() OVER (ORDER BY collection_id DESC) AS n FROM ff_internal.collection) n
  WHERE n.collection_id = c.collection_id;
-SELECT is(ff_internal.next_collection(), 'next collection at ' || to_char(now(), 'YYYY-MM-DD HH24:MI'),
+SELECT is(ff_internal.next_collection(), 'next collection at ' || to_char(now() + interval '5 min', 'YYYY-MM-DD HH24:MI'),
 	'the next collection is expected ten minutes after the last');
+UPDATE ff_internal.collection SET began_at = began_at - interval '5 min';
+SELECT is(ff_internal.next_collection(), 'next collection within a minute', 'no time that is already past');
+UPDATE ff_internal.collection SET began_at = began_at - interval '5 min';
+SELECT is(ff_internal.next_collection(), 'next collection within a minute', 'nor if it is late');
 
 ALTER SCHEMA "Mixed Case" RENAME TO "ren am";
 CALL "ren am".ff_collect();
