@@ -185,7 +185,8 @@ AS $$
            CASE WHEN k.words IS NULL THEN t.phrase ELSE 'dismissed, see ff_advise()' END,
            CASE WHEN coalesce(g.wal_bytes, 0) <= 0 AND g.disk_bytes < 0 THEN pg_size_pretty(-g.disk_bytes) || ' disk'
                 WHEN g.wal_bytes <> 0
-                THEN replace(pg_size_pretty(w.bytes), 'bytes', 'B') || CASE w.per WHEN ' a day' THEN '/d' ELSE '/1000' END
+                THEN replace(pg_size_pretty(w.bytes), 'bytes', 'B')
+                     || CASE w.per WHEN ' a day' THEN '/d' ELSE '/1000' END
                 ELSE coalesce(CASE WHEN h.told THEN round(nullif(g.cpu_s, 0)) || ' s CPU/d' END,
                               round(g.gain_pct) || ' % of cost') END,
            g.wal_bytes, c.wal_bytes_now * 86400 * u.per_s, v.evidence, v.fit, v.decision, v.shards
@@ -409,7 +410,8 @@ BEGIN
                                             predicted_hot_low, predicted_hot_high, predicted_wal_pct, size_bytes,
                                             predicted_size_bytes)
         VALUES (id, ff_internal.observed_at(), a.fillfactor, d.recommended_fillfactor, n.hot_pct, n.hot_pct_low,
-                n.hot_pct_high, 100 * n.wal_bytes_per_update / nullif((f.choice).wal_bytes_now, 0), a.size_bytes,
+                n.hot_pct_high, 100 * n.wal_of_updates
+                    / nullif((ff_internal.step_at(f.steps, d.current_step)).wal_of_updates, 0), a.size_bytes,
                 n.size_bytes);
     END IF;
     RETURN 1;

@@ -22,8 +22,8 @@ END
 $$;
 
 -- Writes what became of a table's advice since its last fit (NULL: none), unless it is dismissed, and whether indexes
--- block its updates. wal_bytes: WAL a day that a change saves; worth: in words; watched: how long; why: as in ff_advice.
--- What a day brings is known once an hour was watched: then advice is noted again.
+-- block its updates. wal_bytes: WAL a day that a change saves; worth: in words; watched: how long; why: as in
+-- ff_advice. What a day brings is known once an hour was watched: then advice is noted again.
 CREATE FUNCTION ff_internal.note_fit(
     last ff_internal.fit, id bigint, d ff_internal.decision, dismissed boolean, fillfactor integer, wal_bytes float8,
     worth text, watched interval, why text)
@@ -47,8 +47,8 @@ BEGIN
         PERFORM ff_internal.note(id, 'moved', format('to fillfactor %s instead of %s%s', d.step, last.to_fillfactor,
                                                      ', ' || worth));
     ELSIF stood AND NOT d.changes THEN
-        PERFORM ff_internal.note(id, 'withdrawn', format('fillfactor %s -> %s: now %s, %s', fillfactor, last.to_fillfactor,
-                                                         d.action, why));
+        PERFORM ff_internal.note(id, 'withdrawn', format('fillfactor %s -> %s: now %s, %s', fillfactor,
+                                                         last.to_fillfactor, d.action, why));
     END IF;
     SELECT e.what INTO blocked FROM ff_internal.advice_event e
      WHERE e.rel_id = id AND e.what IN ('blocked', 'unblocked') ORDER BY e.seen_at DESC LIMIT 1;

@@ -21,6 +21,7 @@ CREATE TYPE ff_internal.step AS (
     size_bytes           bigint, -- main fork after fillfactor_advisor.payback_time
     index_bytes          bigint, -- all indexes, likewise
     wal_bytes_per_update float8, -- all WAL, of a rewrite, too; mean over that time
+    wal_of_updates       float8, -- of these, of UPDATE statements
     us_per_update        float8, -- microseconds of CPU and waiting for pages, likewise
     cost                 float8, -- time, WAL and size, weighted by the settings, relative to the best step
     needs_rewrite        boolean -- cheaper if the table is rewritten at once
@@ -86,7 +87,8 @@ CREATE TABLE ff_internal.prediction (
     predicted_hot_pct    float8, -- predicted HOT share, percent; NULL: the model gave none
     predicted_hot_low    float8, -- lower end of its range, percent
     predicted_hot_high   float8, -- upper end of its range, percent
-    predicted_wal_pct    float8, -- predicted WAL per row updated, percent of that if nothing changes
+    predicted_wal_pct    float8, -- predicted WAL of an updated row by UPDATE statements, percent of that if nothing
+        -- changes
     size_bytes           bigint,     -- size of the main fork then, bytes
     predicted_size_bytes bigint,     -- predicted size of the main fork, bytes
     judged_at            timestamptz, -- when the change was last judged; NULL: not made, or too early

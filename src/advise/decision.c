@@ -220,7 +220,8 @@ trust(const DnFacts *f, DnDecision *d)
 {
 	double		seen = f->updated < FEW * f->inserted ? f->inserted : or_else(f->since_updated, 0);
 
-	d->of_updates = d->of_time = d->of_counters = d->of_columns = d->of_rows = d->of_pages = d->of_model = d->of_earlier = 1;
+	d->of_updates = d->of_time = d->of_counters = d->of_columns = 1;
+	d->of_rows = d->of_pages = d->of_model = d->of_earlier = 1;
 	d->needed_updates = ENOUGH * f->min_updates;
 	if (!is(d->seen_cause, "not_examined"))
 	{

@@ -160,9 +160,10 @@ cost_of(const Rates *r, const FcOutcome *o, double pages, double live_pages, dou
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (c->heap_bytes + 1), 0, 1) * r->read_us / 8;
+	c->wal_of_updates = r->unlogged ? 0 : WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE + o->moved * WAL_MOVE +
+		o->moved_bytes + cold * n * WAL_ENTRY + TW_BLCKSZ * images;
 	c->wal_bytes = r->unlogged ? 0 : WAL_COMMIT * r->calls + r->inserts * r->wal_insert + r->deletes * WAL_DELETE +
-		WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE + o->moved * WAL_MOVE + o->moved_bytes + cold * n * WAL_ENTRY +
-		vacuumed * WAL_VACUUM_PAGE + TW_BLCKSZ * images;
+		c->wal_of_updates + vacuumed * WAL_VACUUM_PAGE;
 }
 
 static double
@@ -254,9 +255,10 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 	}
 	if (isnan(seen[EV_UPDATE]))
 		return;
+	r->wal_insert = statements.wal_insert = or_else(seen[EV_INSERT], r->wal_insert);
 	statements.vacuums = 0;
 	cost_of(&statements, now, r->pages, r->pages * r->live, 0, &c);
-	more = seen[EV_UPDATE] + r->inserts * or_else(seen[EV_INSERT], r->wal_insert) +
+	more = seen[EV_UPDATE] + r->inserts * r->wal_insert +
 		r->deletes * or_else(seen[EV_DELETE], WAL_DELETE) - (c.wal_bytes - WAL_COMMIT * r->calls);
 	leaves = leaf_images(r, r->index_bytes * r->live, 1 - now->hot) * TW_BLCKSZ;
 	if (more < 0 && leaves > 0)

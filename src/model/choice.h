@@ -20,6 +20,7 @@ typedef struct ChCost
 {
 	double		time_us;
 	double		wal_bytes;
+	double		wal_of_updates; /* of these, by UPDATE statements, a rewrite left out */
 	double		heap_bytes;		/* at the end of payback_time */
 	double		index_bytes;
 	double		ratio;			/* cost divided by the cost of keep */

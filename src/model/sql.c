@@ -242,6 +242,7 @@ append_step(StringInfo t, const Model *m, int step)
 		{"size_bytes", floor(bound(filled->heap_bytes, 0, MOST_BYTES))},
 		{"index_bytes", floor(bound(filled->index_bytes, 0, MOST_BYTES))},
 		{"wal_bytes_per_update", fitted ? c->wal_bytes : NAN},
+		{"wal_of_updates", fitted ? c->wal_of_updates : NAN},
 		{"us_per_update", fitted ? c->time_us : NAN},
 		{"cost", c->ratio / least_ratio(m)},
 		{"needs_rewrite", way_of(m, step) == FC_REWRITE},

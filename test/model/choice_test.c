@@ -316,6 +316,28 @@ test_wal_seen(void)
 	}
 }
 
+/* What UPDATE statements write is told apart from inserts, commits, vacuum and a rewrite. */
+static void
+test_wal_of_updates(void)
+{
+	Evidence	e = settled(0.5);
+	EvInterval	w = ff_evidence_window(&e);
+	ChCost		keep,
+				more;
+
+	e.statement[0].wal_bytes = 700 * w.updated;
+	keep = decided(e, 1, 1, 1)->cost[FC_SET][forecast.current];
+	ok(like(keep.wal_of_updates, 700, 0.1) && keep.wal_bytes > keep.wal_of_updates,
+	   "the WAL of UPDATE statements is the one seen");
+	more = decision.cost[FC_REWRITE][forecast.current];
+	ok(more.wal_bytes - more.wal_of_updates > keep.wal_bytes - keep.wal_of_updates,
+	   "the WAL of a rewrite is not theirs");
+	for (int i = 0; i < e.nintervals; i++)
+		e.interval[i].inserted = e.interval[i].deleted = 0.1 * e.interval[i].updated;
+	more = decided(e, 1, 1, 1)->cost[FC_SET][forecast.current];
+	ok(like(more.wal_of_updates, 700, 0.1) && more.wal_bytes > keep.wal_bytes + 10, "nor is that of inserts and deletes");
+}
+
 /* An unlogged table writes no WAL, whatever its statements wrote: its costs are time and size. */
 static void
 test_unlogged(void)
@@ -699,6 +721,7 @@ main(void)
 	test_sizes();
 	test_rewrite();
 	test_wal_seen();
+	test_wal_of_updates();
 	test_unlogged();
 	test_history();
 	test_choice();
