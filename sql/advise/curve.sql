@@ -112,7 +112,7 @@ CREATE VIEW @extschema@.ff_curves (
     bar      -- a picture of hot_pct, and marks, current also if nothing else is advised; "best: -26 %": the step that
              -- costs least, and how much less
 ) AS
-SELECT c.oid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct,
+SELECT c.oid::regclass::text, s.fillfactor, s.rows_per_page, s.hot_pct,
        pg_size_pretty(s.size_bytes + s.index_bytes), s.wal_bytes_per_update::integer,
        concat(rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 10)::integer), 10, '.'),
               regexp_replace(regexp_replace(ltrim(s.bar, '#.'), '(advised), best|(current), advised', '\1\2'),
@@ -120,5 +120,5 @@ SELECT c.oid::regclass, s.fillfactor, s.rows_per_page, s.hot_pct,
   -- a condition on the table reaches the function, so that other tables cost nothing
   FROM ff_internal.fitted() c(oid)
  CROSS JOIN LATERAL @extschema@.ff_curve(c.oid) s
- ORDER BY c.oid::regclass::text, s.fillfactor DESC
+ ORDER BY 1, s.fillfactor DESC
 $$);

@@ -279,11 +279,11 @@ Errors: 42P01 unknown OID, 42809 not a table.';
 
 -- The rows of ff_blocked.
 CREATE FUNCTION ff_internal.blocked()
-RETURNS TABLE (relation regclass, index regclass, columns text, blocked text, scans bigint, what_to_do text)
+RETURNS TABLE (relation text, index text, columns text, blocked text, scans bigint, what_to_do text)
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
     SELECT ff_internal.check_role('reader');
-    SELECT b.relation, b.index, array_to_string(b.columns, ', '),
+    SELECT b.relation::text, b.index::text, array_to_string(b.columns, ', '),
            regexp_replace(ff_internal.rate_words(b.blocked_per_s), ' per (s|min|h|day).*', '/\1'), b.scans,
            concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
                                                         b.suggestion), 30), b.ddl)

@@ -191,7 +191,7 @@ CREATE VIEW @extschema@.ff_verified (
               -- includes zero; so far: too early to tell); what the advice predicted; the statements that undo a change
               -- that hurt
 ) AS
-SELECT v.relation, to_char(v.changed_at, 'MM-DD HH24:MI'),
+SELECT v.relation::text, to_char(v.changed_at, 'MM-DD HH24:MI'),
        ff_internal.lines(regexp_replace(v.change, '^fillfactor ', ''), 24),
        max(v.verdict) FILTER (WHERE v.measure = 'overall'),
        concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
