@@ -31,8 +31,8 @@ RETURN concat_ws('; ',
                            || coalesce(to_char(-wal_pct, '" ("FMSG990" %)"'), ''),
                      ff_internal.less_or_more(-nullif(disk, 0)) || ' disk'), ''),
     CASE WHEN rewrites > 0
-         THEN concat(ff_internal.counted(rewrites, 'rewrite'), ' (', ff_internal.rewrite_time(rewrite_s), ')',
-                     ': ' || ff_internal.less_or_more(-nullif(rewrite_disk, 0)) || ' disk') END);
+         THEN concat(ff_internal.less_or_more(-nullif(rewrite_disk, 0)) || ' disk by ',
+                     ff_internal.counted(rewrites, 'rewrite'), ' (', ff_internal.rewrite_time(rewrite_s), ')') END);
 
 -- Totals of the changes that are not provisional, or of all if all are: savings, bytes and seconds of rewrites; words:
 -- their number and what they bring, or why there are none. changes: columns of ff_advise(), wal_saved and wal_now of
