@@ -7,7 +7,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
-SELECT plan(52);
+SELECT plan(53);
 
 -- names of tables
 CREATE SCHEMA a;
@@ -256,6 +256,9 @@ SELECT is((SELECT array_agg(concat(r.relid::regclass, ' ', r.reason, ' ', r.shar
 	ARRAY[' several tables of that name: a.twice, b.twice t', ' several tables of that name: a.twice, b.twice f',
 		'a.twice  f', format(' several tables of that name: a.hid, %s.hid ', pg_my_temp_schema()::regnamespace), ' view f'],
 	'a name without a schema counts for all tables of that name with these columns, unless one is temporary');
+SELECT is(array(SELECT n FROM unnest('{a.twice,b.twice,a.once,a.hid}'::text[]) n
+	WHERE ff_internal.statements_hint(n::regclass) ~ 'without a schema may be of any table of this name'),
+	'{a.twice,b.twice}', 'the hint that statements may be of other tables is only given for tables that share a name');
 SELECT is((SELECT count(*) FROM ff_internal.statement WHERE kind = 'other' AND text IS NOT NULL), 0::bigint,
 	'texts of statements that write nothing are not kept');
 
