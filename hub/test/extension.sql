@@ -43,13 +43,13 @@ SELECT is(pg_temp.changed(), NULL, 'a schema ff_hub of somebody else: nothing is
 
 CREATE FUNCTION fleet.ff_fleet_refresh() RETURNS void LANGUAGE sql AS '';
 SELECT is(pg_temp.refusal('CREATE EXTENSION fillfactor_advisor_hub SCHEMA fleet'),
-	'42723 function fleet.ff_fleet_refresh() is in the way '
+	'42723 function fleet.ff_fleet_refresh() already exists '
 	'Drop it, or choose another schema: CREATE EXTENSION fillfactor_advisor_hub SCHEMA ...',
 	'a stranger''s function of the same name: refused');
 DROP FUNCTION fleet.ff_fleet_refresh();
 CREATE FUNCTION fleet.ff_fleet_refresh(text) RETURNS void LANGUAGE sql AS '';
 SELECT matches(pg_temp.refusal('CREATE EXTENSION fillfactor_advisor_hub SCHEMA fleet'),
-	'^42723 function fleet\.ff_fleet_refresh\(text\) is in the way ',
+	'^42723 function fleet\.ff_fleet_refresh\(text\) already exists ',
 	'a stranger''s function of the same name with other arguments: refused');
 DROP FUNCTION fleet.ff_fleet_refresh(text);
 SELECT is(pg_temp.changed(), NULL, 'a stranger''s function: nothing is made');

@@ -50,21 +50,23 @@ RETURN (SELECT 2000 * t.chunks / t.updated
                       coalesce(s.updated, pg_stat_get_tuples_updated(c.oid)) AS updated) t
          WHERE c.oid = relation AND t.updated > 0 AND t.chunks >= t.updated);
 
--- The stretch of the window with most updates, if other times tell another story: of two hours, or one longer interval;
--- at most a third of the window. It ended two hours ago, or there are enough other updates to judge.
+-- The stretch of the window with most updates, if other times tell another story: of BURST, or one longer interval; at
+-- most a third of the window (chosen). It ended so long ago, or there are enough other updates to judge.
 CREATE FUNCTION ff_internal.burst(
     e ff_internal.table_evidence, OUT began_at timestamptz, OUT seconds float8, OUT updated float8)
 LANGUAGE sql STABLE
 AS $$
     SELECT s.began_at, extract(epoch FROM s.ended_at - s.began_at)::float8, s.updated
-      FROM (SELECT i.began_at, max(n.ended_at) AS ended_at, sum(n.updated) AS updated
-              FROM ff_internal.counter_interval i
-              JOIN ff_internal.counter_interval n ON n.rel_id = i.rel_id AND n.began_at >= i.began_at
-                   AND n.ended_at BETWEEN i.ended_at AND greatest(i.ended_at, i.began_at + interval '2 hours')
-             WHERE i.rel_id = e.rel_id AND i.ended_at > e.began_at
-             GROUP BY i.began_at ORDER BY 3 DESC, 1 LIMIT 1) s
+      FROM make_interval(secs => ff_internal.threshold('BURST')) t(burst)
+     CROSS JOIN LATERAL (
+           SELECT i.began_at, max(n.ended_at) AS ended_at, sum(n.updated) AS updated
+             FROM ff_internal.counter_interval i
+             JOIN ff_internal.counter_interval n ON n.rel_id = i.rel_id AND n.began_at >= i.began_at
+                  AND n.ended_at BETWEEN i.ended_at AND greatest(i.ended_at, i.began_at + t.burst)
+            WHERE i.rel_id = e.rel_id AND i.ended_at > e.began_at
+            GROUP BY i.began_at ORDER BY 3 DESC, 1 LIMIT 1) s
      WHERE s.ended_at - s.began_at <= make_interval(secs => e.window_s / 3)
-       AND (s.ended_at <= e.snapshot_at - interval '2 hours'
+       AND (s.ended_at <= e.snapshot_at - t.burst
             OR (e.counted).updated - s.updated >= ff_internal.setting('min_updates'))
 $$;
 

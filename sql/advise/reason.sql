@@ -320,7 +320,8 @@ BEGIN
                  ELSE '; updates fall on new pages, so no rewrite is needed' END,
             CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);
     ELSIF d.passed_over THEN
-        RETURN '. The model was not asked yet: ff_advise() for this table asks it at once';
+        RETURN '. No prediction was made yet: collections make some each time, for the most promising tables first; '
+               'ff_advise() for this table makes it at once';
     ELSIF d.action = 'wait' AND d.seen_cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
         RETURN format('. %s may be better, but ', n.fillfactor) || ff_internal.awaited(e, d);
     ELSIF d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'more_wal') THEN

@@ -194,7 +194,7 @@ AS $$
 $$;
 
 -- What ff_script() and ff_script_json() return.
-CREATE FUNCTION ff_internal.plan(target regclass, top integer, undo boolean DEFAULT false) RETURNS jsonb
+CREATE FUNCTION ff_internal.script_plan(target regclass, top integer, undo boolean DEFAULT false) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -261,7 +261,7 @@ CREATE FUNCTION @extschema@.ff_script_json(relation regclass DEFAULT NULL, top i
 LANGUAGE sql VOLATILE
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.plan(relation, top)
+    SELECT ff_internal.script_plan(relation, top)
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script_json(regclass, integer) IS
 'The plan of ff_script() as JSON, for tools.
@@ -438,7 +438,7 @@ CREATE FUNCTION @extschema@.ff_script(
 LANGUAGE sql VOLATILE ROWS 100
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT ff_internal.script(ff_internal.plan(relation, top, coalesce(undo, false)), coalesce(rewrite, false))
+    SELECT ff_internal.script(ff_internal.script_plan(relation, top, coalesce(undo, false)), coalesce(rewrite, false))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer, boolean) IS
 'The advice for one table, the partitions of one, or all, as lines of a psql script, in the order of ff_advice. Write '

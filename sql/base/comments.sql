@@ -16,7 +16,7 @@ BEGIN
                           AND d.refclassid = 'pg_extension'::regclass AND o.extname ^@ 'fillfactor_advisor')
      LIMIT 1;
     IF stranger IS NOT NULL THEN
-        RAISE 'function % is in the way', stranger
+        RAISE 'function % already exists', stranger
             USING ERRCODE = 'duplicate_function',
                   DETAIL = 'In the schema of the extension, functions whose names begin with "ff_" must be its own.',
                   HINT = format('Drop it, or choose another schema: CREATE EXTENSION %I SCHEMA ...', extension);

@@ -95,13 +95,13 @@ RETURN (SELECT coalesce(range_agg(tstzrange(h.since, h.last_seen_at, '[]')), '{}
           FROM ff_internal.horizon_history h WHERE h.last_seen_at > held_times.since);
 
 -- Says what a recorded holder of the visibility horizon cost a table (rel_id) since a time; NULL: nothing, or enough
--- updates came since the last one ended, and lack room as well. Either its HOT share fell from 90 % or more by more
+-- updates came since the last one ended, and lack room as well. Either its HOT share fell from MOSTLY_HOT by more
 -- than 10 points meanwhile, or most versions in its pages wait for a snapshot.
 CREATE FUNCTION ff_internal.held_back(id bigint, since timestamptz, sampled timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$
     SELECT CASE
-           WHEN c.free >= 100 AND c.free_hot >= 0.9 * c.free AND c.held_hot / c.held < c.free_hot / c.free - 0.1
+           WHEN c.free >= 100 AND c.free_hot >= k.mostly * c.free AND c.held_hot / c.held < c.free_hot / c.free - 0.1
            THEN format('%s of its updates were HOT while an old snapshot was held, %s otherwise',
                        ff_internal.percent(100 * c.held_hot / c.held), ff_internal.percent(100 * c.free_hot / c.free))
            WHEN c.held >= c.free
@@ -120,8 +120,9 @@ AS $$
                            FROM ff_internal.held_times(held_back.since) t(ranges) OFFSET 0) h
              CROSS JOIN LATERAL (SELECT h.ranges && tstzrange(i.began_at, i.ended_at, '()') AS held) o
              WHERE i.rel_id = id AND i.began_at >= held_back.since) c
+     CROSS JOIN ff_internal.threshold('MOSTLY_HOT') k(mostly)
      WHERE c.held > 0
-       AND (c.after >= ff_internal.setting('min_updates') AND c.after_hot < 0.9 * c.after) IS NOT TRUE
+       AND (c.after >= ff_internal.setting('min_updates') AND c.after_hot < k.mostly * c.after) IS NOT TRUE
 $$;
 
 -- Returns everything observed, one row per table, examined or not.

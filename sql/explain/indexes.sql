@@ -14,7 +14,8 @@ CREATE FUNCTION ff_internal.index_judged(
 LANGUAGE sql STABLE
 AS $$
     WITH f AS (
-        SELECT f.*, f.inserted + f.non_hot AS written, f.non_hot > 0.01 * f.inserted AS revisited,
+        SELECT f.*, f.inserted + f.non_hot AS written,
+               f.non_hot > ff_internal.threshold('FEW') * f.inserted AS revisited,
                f.non_hot > 0.05 * f.row_pointers AS churned, ff_internal.setting('min_updates') AS enough,
                -- pages as full as the fillfactor, in order, hardly any half full
                f.at_fillfactor_pct >= 70 AND f.half_full_pct <= 10 AND f.fragmentation <= 10 AS orderly,

@@ -60,4 +60,4 @@ COMMENT ON FUNCTION @extschema@.ff_export() IS
 CREATE FUNCTION ff_internal.export_script(rewrite boolean, top integer) RETURNS text
 LANGUAGE sql VOLATILE
 RETURN (SELECT string_agg(l.line, E'\n' ORDER BY l.place)
-          FROM ff_internal.script(ff_internal.plan(NULL, top), rewrite) WITH ORDINALITY l(line, place));
+          FROM ff_internal.script(ff_internal.script_plan(NULL, top), rewrite) WITH ORDINALITY l(line, place));

@@ -97,7 +97,7 @@ COMMENT ON VIEW ff_internal.changes IS
 -- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of
 -- its side's updates, if that has three intervals. old snapshot: one was held, and in fewer than half of one side's
--- intervals. other rate: far from the median rate after the change.
+-- intervals (for a setting, of its own side's). other rate: far from the median rate after the change.
 CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
 RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated float8,
                counted ff_internal.counter_interval, left_out text)
@@ -128,10 +128,13 @@ BEGIN ATOMIC
                WHEN d.side = 'after' AND l.ended_at <= min(l.ended_at) FILTER (
                     WHERE d.side = 'after' AND l.rewritten) OVER () THEN 'before the rewrite'
                WHEN l.updated = 0 THEN 'no updates'
-               WHEN h.held AND (2 * count(*) FILTER (WHERE h.held AND d.side = 'before') OVER ()
-                                    < count(*) FILTER (WHERE d.side = 'before') OVER ()
-                             OR 2 * count(*) FILTER (WHERE h.held AND d.side = 'after') OVER ()
-                                    < count(*) FILTER (WHERE d.side = 'after') OVER ())
+               -- statements of a whole server suffer less
+               WHEN h.held AND CASE WHEN (c).rel_id IS NULL
+                    THEN 2 * count(*) FILTER (WHERE h.held) OVER same < count(*) OVER same
+                    ELSE 2 * count(*) FILTER (WHERE h.held AND d.side = 'before') OVER ()
+                             < count(*) FILTER (WHERE d.side = 'before') OVER ()
+                         OR 2 * count(*) FILTER (WHERE h.held AND d.side = 'after') OVER ()
+                             < count(*) FILTER (WHERE d.side = 'after') OVER () END
                THEN 'old snapshot' END AS why
           FROM constant k CROSS JOIN watched l
          CROSS JOIN (SELECT ff_internal.held_times(k.since) AS ranges FROM constant k OFFSET 0) t
@@ -143,6 +146,7 @@ BEGIN ATOMIC
                                          WHEN l.began_at + s.slack >= (c).seen_at THEN 'after' END) d(side)
          CROSS JOIN LATERAL (SELECT t.ranges && tstzrange(l.began_at, l.ended_at, '()')) h(held)
          WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until AND d.side <> ''
+        WINDOW same AS (PARTITION BY d.side)
     ), settled AS (
         SELECT r.*, coalesce(r.why, CASE WHEN count(*) OVER same >= 3
                     AND 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same

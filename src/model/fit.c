@@ -65,7 +65,7 @@ static const double
 
 /* All chosen; POWER from 0.05 to 1 by predictions for 24 seeds. */
 #define UNSEEN_DEAD		0.02	/* recently dead versions per live row that a sample may miss */
-#define WHOLE			0.5		/* a transaction over this share of the rows takes all of them */
+#define TAKES_ALL			0.5		/* a transaction over this share of the rows takes all of them */
 #define FREEDOM			4.0		/* degrees of freedom of deviations: no outlier dominates */
 #define FATE_ROWS		20.0	/* most rows of a transaction that count as one in counting noise */
 #define EFFECTIVE		6.0		/* least effective number of draws */
@@ -118,7 +118,7 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
 	c->stride = 1;
 	if (stride >= 1.5 && n >= 1.5 && u[D_STRIDE] >= P_NEIGHBOURS)
 		c->stride = v < 1 ? floor(drawn(PR_EVERY, v, 1) + 0.5) : 0;
-	if (c->stride > 0 && n * c->stride >= WHOLE * p->mean_live)
+	if (c->stride > 0 && n * c->stride >= TAKES_ALL * p->mean_live)
 	{
 		if (known && c->stride > 1)
 			c->stride = floor(stride + 0.5);
@@ -178,7 +178,7 @@ make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	if (s->once > 0)
 	{
 		c->pick = TW_SWEEP;
-		c->whole = s->rows >= WHOLE * p->mean_live;
+		c->whole = s->rows >= TAKES_ALL * p->mean_live;
 		c->rows = bound((c->whole ? p->mean_live : s->rows) * p->scale, 1, p->rows);
 		c->indexed = s->indexed;
 		c->resizes = p->resizes;
@@ -467,7 +467,7 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 /* Sets the weights of all draws: their likelihoods raised to a power, the largest scaled to 1.
  * Returns how many draws of equal weight would tell as much. */
 static double
-weigh(FitParticle *x, double power)
+tempered_weights(FitParticle *x, double power)
 {
 	double		best = -INFINITY;
 	double		sum = 0,
@@ -503,7 +503,7 @@ ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 		make_workload(&fit->plan, e, x->u, &x->workload);
 		x->log_likelihood = likelihood(w, &fit->plan, e, x);
 	}
-	for (double power = POWER; weigh(w->draw, power) < EFFECTIVE;)
+	for (double power = POWER; tempered_weights(w->draw, power) < EFFECTIVE;)
 		power *= 0.8;
 	for (fit->n = 0; fit->n < FIT_PARTICLES; fit->n++)
 	{

@@ -22,8 +22,9 @@
 #define NEGLIGIBLE		0.01	/* a smaller share of all updates is ignored */
 #define SPREAD			0.1		/* least part of their rows that statements write elsewhere, if they
 								 * write other partitions, too */
-#define TELLING			0.05	/* least share that set one and stayed, to infer those that left;
-								 * and by which counters contradict statements */
+#define TELLING			0.05	/* least share of updates that set an indexed column and stayed in their
+								 * page, from which those that left are inferred; and by how much
+								 * counters must differ from statements to contradict them */
 
 /* What counters and pages say of the share of updates that set an indexed column. */
 typedef enum Word

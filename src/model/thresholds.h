@@ -23,6 +23,8 @@ THRESHOLD(READS, 50)			/* pages that readers fetch per row updated: mostly read 
 THRESHOLD(SETTLING, 0.5)		/* weight of the workloads that settle: it will */
 THRESHOLD(MAY_SETTLE, 0.1)		/* it may */
 THRESHOLD(ONCE, 0.5)			/* part of the updates, of statements that ran once, or in a burst: no habit */
+THRESHOLD(BURST, 7200)			/* seconds of a burst */
+THRESHOLD(MOSTLY_HOT, 0.9)		/* HOT share from which a held snapshot, or its end, shows */
 THRESHOLD(AS_BUSY, 0.5)			/* rate of updates since a change / over the window */
 THRESHOLD(CLEAR_GAINS, 5)		/* times better: clearly better, to change earlier advice */
 THRESHOLD(ENOUGH, 4)			/* times min_updates: full confidence */

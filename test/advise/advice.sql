@@ -54,7 +54,8 @@ SELECT story('scratch', 20000, 20000, 0, 20000,
 	'{"update_group_rows": 56, "updated_pct": 98, "live_rows": 1260000, "blocks": 21000}');
 SELECT statements_of('scratch', 'k', 20000, 'UPDATE scratch SET k = 1 WHERE k = 0');
 ALTER TABLE scratch SET UNLOGGED;
-UPDATE ff_internal.relation r SET relfilenode = c.relfilenode FROM pg_class c WHERE c.oid = r.relid AND r.relname = 'scratch';
+UPDATE ff_internal.relation r SET relfilenode = c.relfilenode FROM pg_class c WHERE c.oid = r.relid
+	AND r.relname = 'scratch';
 SELECT unnest(ARRAY[is(u.action, 'lower', 'unlogged: advised as the logged one'),
 	is((u.wal_bytes_per_day_saved, u.predicted_wal_pct)::text, '(0,)', 'unlogged: no WAL is saved'),
 	ok(u.cpu_seconds_per_day_saved > 0 AND l.wal_bytes_per_day_saved > 0, 'unlogged: CPU time is saved'),
@@ -100,8 +101,12 @@ SELECT story('roomy', 0, 1000, 1000, 0,
 	'{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}',
 	40);
 SELECT is(action, 'raise', 'unused room: fillfactor is raised after a day') FROM ff_advise('roomy');
-SELECT story('roomy_new', 0, 1000, 1000, 0, '{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}', 40, idle => '9 hours');
-SELECT unnest(ARRAY[is(action, 'wait', 'unused room, watched for 10 hours: waits'), matches(reason, 'a full day has to be seen first, about 14 hours are left', 'unused room, watched for 10 hours: the reason says how long')]) FROM ff_advise('roomy_new');
+SELECT story('roomy_new', 0, 1000, 1000, 0,
+	'{"rows_per_page": 24, "rows_per_page_max": 24, "inserted_width": 121, "blocks": 2500, "updated_hot_rows": 50000}',
+	40, idle => '9 hours');
+SELECT unnest(ARRAY[is(action, 'wait', 'unused room, watched for 10 hours: waits'),
+	matches(reason, 'a full day has to be seen first, about 14 hours are left',
+	'unused room, watched for 10 hours: the reason says how long')]) FROM ff_advise('roomy_new');
 SELECT changed('roomy', '50 minutes', 'indexes', 40);
 SELECT unnest(ARRAY[is(action, 'wait', 'unused room, indexes just changed: waits'),
 	matches(reason, 'a full day has to be seen first, about 23 hours are left',
@@ -143,12 +148,19 @@ SELECT is(reindexed('{1}'), '50000 updates, wait',
 RESET fillfactor_advisor.min_worth;
 
 -- a snapshot that is held, and one that ended
-SELECT matches(ARRAY[phrase, (advice).reason]::text, '^."an old snapshot is held.*[.]\sEnd it first, because', 'an old snapshot: end it') FROM ff_internal.advice('snapshot');
+SELECT matches(ARRAY[phrase, (advice).reason]::text, '^."an old snapshot is held.*[.]\sEnd it first, because',
+	'an old snapshot: end it') FROM ff_internal.advice('snapshot');
 SAVEPOINT ended;
-UPDATE ff_internal.horizon_history SET last_seen_at = (SELECT max(began_at) FROM ff_internal.collection) - interval '1 s';
-SELECT is(array_agg(ARRAY[phrase, (regexp_match((advice).reason, '[.]\sIt was held until ([-0-9: ]+): wait for\s+updates'))[1]]), (SELECT ARRAY[ARRAY['an old snapshot was held', to_char(max(last_seen_at), 'YYYY-MM-DD HH24:MI')]] FROM ff_internal.horizon_history), 'it ended: the reason says when') FROM ff_internal.advice('snapshot');
-UPDATE ff_internal.horizon_history SET last_seen_at = (SELECT max(began_at) FROM ff_internal.collection) - interval '1 minute';
-SELECT is(phrase, 'updates leave full pages', 'it ended, and updates lack room since as well: that is the cause') FROM ff_internal.advice('snapshot');
+UPDATE ff_internal.horizon_history SET last_seen_at = (SELECT max(began_at)
+	FROM ff_internal.collection) - interval '1 s';
+SELECT is(array_agg(ARRAY[phrase,
+	(regexp_match((advice).reason, '[.]\sIt was held until ([-0-9: ]+): wait for\s+updates'))[1]]),
+	(SELECT ARRAY[ARRAY['an old snapshot was held', to_char(max(last_seen_at), 'YYYY-MM-DD HH24:MI')]]
+	FROM ff_internal.horizon_history), 'it ended: the reason says when') FROM ff_internal.advice('snapshot');
+UPDATE ff_internal.horizon_history SET last_seen_at = (SELECT max(began_at)
+	FROM ff_internal.collection) - interval '1 minute';
+SELECT is(phrase, 'updates leave full pages', 'it ended, and updates lack room since as well: that is the cause')
+	FROM ff_internal.advice('snapshot');
 ROLLBACK TO ended;
 
 -- one run of a statement is no habit
@@ -156,7 +168,8 @@ SAVEPOINT ran;
 SELECT is(action, 'lower', 'batches, again and again: lower') FROM ff_advise('batch');
 WITH h AS (
 	SELECT h.ctid AS place, row_number() OVER () AS n
-	  FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id) WHERE s.text ~ '^UPDATE batch'
+	  FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id)
+	  	WHERE s.text ~ '^UPDATE batch'
 ), gone AS (
 	DELETE FROM ff_internal.statement_history s USING h WHERE s.ctid = h.place AND h.n > 1
 )
@@ -167,7 +180,8 @@ DELETE FROM ff_internal.counter_interval
  WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'batch')
    AND began_at < (SELECT max(began_at) FROM ff_internal.counter_interval) - interval '4 hours';
 SELECT matches(reason, '(?s)one run of a statement.*at most 5 hours', 'within hours, too')
-  FROM (SELECT reason || CASE WHEN observed < '5 hours' THEN ' at most 5 hours' ELSE observed::text END FROM ff_advise('batch')) a(reason);
+  FROM (SELECT reason || CASE WHEN observed < '5 hours' THEN ' at most 5 hours' ELSE observed::text END
+      FROM ff_advise('batch')) a(reason);
 ROLLBACK TO ran;
 
 -- nor are many batches within two hours, if other times tell another story
@@ -196,7 +210,9 @@ SELECT unnest(ARRAY[is(action || ' ' || confidence, 'keep 1',
 		'nothing written in the whole window: the reason says for how many days')])
 	FROM ff_advise('closed');
 UPDATE ff_internal.relation SET opened_at = now() - interval '3 hours' WHERE relname = 'closed';
-SELECT matches(action || ' ' || reason, '^keep Nothing was written to it for 3 hours: while that is so, it needs nothing', 'nothing written on its first day: keep, with low confidence') FROM ff_advise('closed');
+SELECT matches(action || ' ' || reason,
+	'^keep Nothing was written to it for 3 hours: while that is so, it needs nothing',
+	'nothing written on its first day: keep, with low confidence') FROM ff_advise('closed');
 INSERT INTO overview TABLE ff_advice;
 SELECT is((SELECT count(*) FROM overview WHERE relation = 'closed'), 0::bigint,
 	'ff_advice: a table that nothing is written to is left out');
@@ -206,7 +222,8 @@ SELECT is((SELECT count(*) FROM overview),
 SELECT unnest(ARRAY[is(w.phrase, v.phrase, 'a reserve that nothing uses: the phrase, ' || v.phrase),
 	matches(w.reason, v.reason, 'a reserve that nothing uses: the reason, ' || v.phrase)])
   FROM ff_internal.advice('closed') a
- CROSS JOIN (VALUES (40, 'its reserve is not used', '^Nothing was written to it for 3 hours, and 12 MB of its 20 MB are room for updates: '
+ CROSS JOIN (VALUES (40, 'its reserve is not used',
+     '^Nothing was written to it for 3 hours, and 12 MB of its 20 MB are room for updates: '
 	'if that stays so, set to 100 and rewritten, it gives them back[.]', NULL),
 	(80, 'not written to', 'needs nothing[.]', NULL),
 	(100, 'mostly empty', 'Its rows need [0-9]+ kB, and it has 20 MB: VACUUM FULL or pg_repack makes it 12 MB smaller',
@@ -222,8 +239,12 @@ SELECT story('memory', 300, 1000, 450, 550, '{"update_group_rows": 8, "updated_p
 	fetched => 6000, index_scans => 1000);
 SELECT story('sheds', 0, 1000, 900, 100, '{"live_rows": 600000, "blocks": 10000}');
 SELECT ff_internal.collect_fit(rel_id) FROM ff_internal.relation WHERE relname IN ('full15', 'growth', 'thirds');
-SELECT is((SELECT string_agg(relation || ': ' || reason, E'\n') FROM ff_advise(), substring(reason, E'\nConfidence [0-9.]+ = ([^\n;]+)(?:; [0-9.]+ needed)?[.]$') shown
-	WHERE cause NOT IN ('not_examined', 'no_data') AND (shown IS NULL OR abs(confidence - (SELECT round(exp(sum(ln(m[1]::numeric + 1e-9))), 2) FROM regexp_matches(shown, '[0-9]+[.][0-9]+', 'g') m)) > 0.02)), NULL, 'the last line of each reason shows the confidence as the product of its factors');
+SELECT is((SELECT string_agg(relation || ': ' || reason, E'\n') FROM ff_advise(),
+	substring(reason, E'\nConfidence [0-9.]+ = ([^\n;]+)(?:; [0-9.]+ needed)?[.]$') shown
+	WHERE cause NOT IN ('not_examined', 'no_data')
+		AND (shown IS NULL OR abs(confidence - (SELECT round(exp(sum(ln(m[1]::numeric + 1e-9))), 2)
+		FROM regexp_matches(shown, '[0-9]+[.][0-9]+', 'g') m)) > 0.02)), NULL,
+		'the last line of each reason shows the confidence as the product of its factors');
 SELECT cmp_ok((SELECT max(length(why)) FROM ff_advice), '<=', 34, 'ff_advice: short phrases');
 -- a change that pays for its table may still be worth too little
 SAVEPOINT worth;
@@ -235,17 +256,23 @@ SELECT is(array_agg(DISTINCT action), '{keep}',
 SELECT is(bool_and(reason ~ ('[.]\n[0-9]+ would save [0-9.]+ % of its cost, but that is not worth a change;\nit is '
 	'less than 100 % of the cost of the costliest table''s updates [(]fillfactor_advisor.min_worth[)], '
 	'and less than 8192 kB of disk[.]')), true, 'the reason says so') FROM unworthy;
-SELECT is((SELECT array_agg(DISTINCT phrase) FROM ff_internal.advice() a WHERE (a.advice).relation = ANY (:'worthy'::oid[])), '{saves too little}', 'and the overview');
+SELECT is((SELECT array_agg(DISTINCT phrase) FROM ff_internal.advice() a
+	WHERE (a.advice).relation = ANY (:'worthy'::oid[])), '{saves too little}', 'and the overview');
 SET LOCAL fillfactor_advisor.min_worth = 0;
 SELECT is(array_agg(relation::oid), :'worthy'::oid[], 'min_worth 0: any change is advised, in the same order')
 	FROM ff_advise() WHERE action = 'lower';
 ROLLBACK TO worth;
-SELECT is(ff_internal.brings(3e9, 5e6, 50, 7200, 32, 2, 100, -3e6), 'about 2861 MB less WAL a day (-32 %), 4883 kB more disk; 2930 kB less disk by 2 rewrites (about 100 s)', 'the total of changes, in words');
-SELECT is(ff_internal.brings(3e9, -5e6, 50, 3599, 32), 'about 678 kB less WAL per 1,000 updates (-32 %), 4883 kB less disk', 'watched for less than an hour: per 1,000 updates');
+SELECT is(ff_internal.brings(3e9, 5e6, 50, 7200, 32, 2, 100, -3e6),
+	'about 2861 MB less WAL a day (-32 %), 4883 kB more disk; 2930 kB less disk by 2 rewrites (about 100 s)',
+	'the total of changes, in words');
+SELECT is(ff_internal.brings(3e9, -5e6, 50, 3599, 32),
+	'about 678 kB less WAL per 1,000 updates (-32 %), 4883 kB less disk',
+	'watched for less than an hour: per 1,000 updates');
 SELECT is(ff_internal.plan_total(ARRAY(SELECT jsonb_build_object('provisional', p, 'wal_saved', 3e9,
 	'wal_now', 1e10, 'disk_bytes_change', -1048576, 'updates_per_s', 50, 'observed', '2 hours')
 	FROM unnest(v.provisional) p))->>'words', v.said, 'totals: ' || v.said)
-  FROM (VALUES ('{f,t,f}'::boolean[], '3 changes (1 of them provisional, which are not counted here): about 5722 MB less '
+  FROM (VALUES ('{f,t,f}'::boolean[],
+      '3 changes (1 of them provisional, which are not counted here): about 5722 MB less '
 	'WAL a day (-30 %), 2048 kB less disk'),
 	('{t,t}', '2 changes: about 5722 MB less WAL a day (-30 %), 2048 kB less disk')) v(provisional, said);
 -- what was watched for minutes says nothing of a day
@@ -260,10 +287,12 @@ SELECT is(ARRAY[count(*) > 0, bool_and(num_nulls(wal_bytes_per_day_saved, cpu_se
 SELECT is(ARRAY[t->'wal_bytes_per_day_saved' = 'null', t->>'words' ~ 'WAL per 1,000 updates [(]-[0-9]+ %[)]'], '{t,t}',
 	'nor in the totals') FROM CAST(ff_script_json()->'total' AS jsonb) t;
 ROLLBACK TO brief;
-SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds, rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'advice without a rewrite has no cost of a rewrite');
+SELECT is((SELECT count(*) FROM ff_advise() WHERE NOT needs_rewrite AND num_nonnulls(rewrite_seconds,
+	rewrite_disk_bytes, rewrite_wal_bytes) > 0), 0::bigint, 'advice without a rewrite has no cost of a rewrite');
 CREATE TEMP TABLE sheds_curve AS SELECT * FROM ff_internal.decision_with_curve('sheds', true);
 SELECT matches(ff_internal.words_of_action(jsonb_populate_record(v.evidence, '{"blocks": 5000, "index_bytes": 0}'),
-	v.fit, v.decision), '^[.] If nothing is done, [0-9.]+ % HOT once settled, [0-9]+ MB of WAL a day; with as many rows as '
+	v.fit, v.decision),
+		'^[.] If nothing is done, [0-9.]+ % HOT once settled, [0-9]+ MB of WAL a day; with as many rows as '
 	'now, table and indexes grow from 39 MB to [0-9]+ MB in 30 days[.] It settles by itself',
 	'a table that settles by itself: the reason says what happens if nothing is done')
 	FROM sheds_curve v;
@@ -273,7 +302,8 @@ SELECT matches(ff_internal.words_of_action(v.evidence, v.fit,
 	'the same if rows grow: it holds only if they do not grow further') FROM sheds_curve v;
 DROP TABLE sheds_curve;
 SELECT matches(ff_internal.words_of_action(
-           jsonb_populate_record(NULL::ff_internal.table_evidence, '{"since_change_s": 3600, "since": {"updated": 1000}}'),
+           jsonb_populate_record(NULL::ff_internal.table_evidence,
+               '{"since_change_s": 3600, "since": {"updated": 1000}}'),
            jsonb_populate_record(NULL::ff_internal.fit, format('{"choice": {"settle_updates": %s}}', updates)::jsonb),
            jsonb_populate_record(NULL::ff_internal.decision, '{"action": "keep", "cause": "settling"}')), said || '$',
 	format('a table that settles, %s updates before its end, says how far it is', updates))
@@ -292,7 +322,8 @@ SELECT is((ff_internal.words_of_cause(
 SELECT unalike(reason, '%ext collection at%', 'too few collections: no time of the next one') FROM ff_advise('few');
 INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts)
 SELECT 1, now() - n * interval '1 hour', 0, 0, true, 0, 0 FROM generate_series(1, 9) n;
-SELECT matches(reason, '[.]\nNext collection at ' || to_char(now() + interval '1 hour', 'YYYY-MM-DD HH24:MI') || '[.]\nConfidence', 'hourly collections: the reason has the time of the next one') FROM ff_advise('few');
+SELECT matches(reason, '[.]\nNext collection at ' || to_char(now() + interval '1 hour', 'YYYY-MM-DD HH24:MI')
+	|| '[.]\nConfidence', 'hourly collections: the reason has the time of the next one') FROM ff_advise('few');
 UPDATE ff_internal.collection SET began_at = began_at - interval '3 hours';
 SELECT is(ff_internal.next_collection(), NULL, 'collections stopped: no time of the next one');
 UPDATE ff_internal.collection SET began_at = began_at + interval '3 hours';
@@ -326,7 +357,8 @@ SELECT phrase('full15', v.changed, v.fitted)
       ('{}', '{"wal_bytes_now": 1}'),
       ('{}', '{"advised_step": 100, "action": "keep"}'), ('{"heap_bytes": 99000000, "blocks": 9999}',
       '{"advised_step": 100, "action": "rewrite", "gain": 1.1, "confidence": 1}'),
-      ('{"recent": {"hot_updated": 0}, "hot_share": 0, "recoverable_share": 0, "blocked_share": 0}', '{}')) v(changed, fitted);
+      ('{"recent": {"hot_updated": 0}, "hot_share": 0, "recoverable_share": 0, "blocked_share": 0}', '{}')) v(changed,
+          fitted);
 SAVEPOINT phrases;
 DELETE FROM ff_internal.change;
 SELECT phrase('roomy', '{}');
@@ -458,7 +490,8 @@ SELECT is(ROW (action, fillfactor, recommended_fillfactor, gain_pct, predicted_h
 	needs_rewrite, wal_bytes_per_day_saved, disk_bytes_change, ddl)::text,
 	ROW ('keep', 100, 100, 20, 99.5, 66 * 8192, true, NULL, 66 * 8192 - size_bytes, NULL)::text,
 	'a plain rewrite: its figures') FROM advised WHERE relation = 'emptied'::regclass;
-SELECT matches(reason, '[.]\nIts rows need 528 kB, and it has 9600 kB: a rewrite at the same fillfactor makes it 9072 kB '
+SELECT matches(reason,
+	'[.]\nIts rows need 528 kB, and it has 9600 kB: a rewrite at the same fillfactor makes it 9072 kB '
 	'smaller, and it would pay for itself[.]\nRewriting it takes ', 'and its reason')
 	FROM advised WHERE relation = 'emptied'::regclass;
 SELECT is((SELECT bool_and(rewrite_seconds >= 0 AND rewrite_disk_bytes > 0 AND rewrite_wal_bytes > 0)
@@ -475,7 +508,8 @@ SELECT is(count(*) FILTER (WHERE l ~ '^-- 1 of 1: public.emptied, rewrite at fil
 	|| count(*) FILTER (WHERE l ~ '^SELECT pg_temp.ff_rewrite.*(VACUUM [(]FULL, ANALYZE|REPACK [(]CONCURRENTLY)[)] public.emptied'), '1 1',
 	'the script rewrites it') FROM ff_script('emptied', rewrite => true) l;
 SELECT is((ff_script_json()->'total'->>'changes')::bigint, (SELECT count(*) FROM ff_advise() WHERE gain_pct IS NOT NULL)
-	+ (SELECT count(*) FROM ff_advise_indexes() WHERE size_bytes - predicted_size_bytes >= 8388608), 'and counts it, as ff_advise() does');
+	+ (SELECT count(*) FROM ff_advise_indexes() WHERE size_bytes - predicted_size_bytes >= 8388608),
+		'and counts it, as ff_advise() does');
 SELECT ok(ff_report(0) ~ ('-- public.emptied: rewrite it, see ff_script.*data-k="change"><th scope="row"><a href="#t'
 	|| 'emptied'::regclass::oid), 'the report has it among the changes');
 SELECT ff_dismiss('emptied', 'no');
@@ -540,7 +574,7 @@ SELECT is((SELECT array_agg(format('%s %s', relation, action) ORDER BY relation:
 	FROM advised WHERE relation::text ~ '^(full15|growth|partly)$'),
           ARRAY['full15 lower', 'growth lower', 'partly wait'],
           'advice on all tables uses the model only for fitted ones');
-SELECT matches((SELECT reason FROM advised WHERE relation = 'partly'::regclass), 'The model was not asked yet',
+SELECT matches((SELECT reason FROM advised WHERE relation = 'partly'::regclass), 'No prediction was made yet',
 	'the reason of a table without a fit says so');
 UPDATE ff_internal.counter_interval SET updated = updated + 1
 	WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'full15');
@@ -553,7 +587,7 @@ SELECT is((SELECT action FROM ff_advise() WHERE relation = 'full15'::regclass), 
 CREATE FUNCTION fit_of_another(what text, command text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE command;
-    RETURN NEXT is(action || (reason ~ 'The model was not asked yet'), 'waittrue',
+    RETURN NEXT is(action || (reason ~ 'No prediction was made yet'), 'waittrue',
         what || ' is not used, and the reason says so')
       FROM ff_advise() WHERE relation = 'full15'::regclass;
     RETURN NEXT is(action, 'lower', what || ': advice on the table alone makes a new fit') FROM ff_advise('full15');
@@ -584,7 +618,8 @@ SET LOCAL fillfactor_advisor.size_weight = 0;
 CREATE TEMP TABLE with_last AS SELECT fillfactor, cost, bar ~ 'advised' AS is_advised FROM ff_curve('thirds', true);
 SAVEPOINT without;
 DELETE FROM ff_internal.fit f USING ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.relname = 'thirds';
-SELECT set_eq($$ SELECT fillfactor, cost, bar ~ 'advised' AS is_advised FROM ff_curve('thirds', true) $$, 'TABLE with_last', 'other weights: the last fit does not count');
+SELECT set_eq($$ SELECT fillfactor, cost, bar ~ 'advised' AS is_advised FROM ff_curve('thirds', true) $$,
+	'TABLE with_last', 'other weights: the last fit does not count');
 ROLLBACK TO without;
 RESET fillfactor_advisor.size_weight;
 UPDATE ff_internal.fit SET steps = ARRAY(SELECT jsonb_populate_record(s,

@@ -139,7 +139,8 @@ test_causes(void)
 	gives(WITH(full_pages, f.sampled_at = NAN), "no_data", "wait", "sample", 100, "never sampled");
 	gives(WITH(full_pages, f.mirrored = 1), "no_data", "wait", "count", 100,
 		  "a mirror that does not know how many rows it has");
-	gives(WITH(full_pages, EMPTY, f.window_s = DAY - 1), "no_data", "wait", "width", 100, "empty whenever it was sampled, and full pages");
+	gives(WITH(full_pages, EMPTY, f.window_s = DAY - 1), "no_data", "wait", "width", 100,
+		  "empty whenever it was sampled, and full pages");
 	gives(WITH(full_pages, EMPTY), "page_full", "keep", "width", 100, "for a day: it keeps its fillfactor");
 	gives(WITH(full_pages, EMPTY, f.recent_hot_updated = 19600), "settled", "keep", NULL, 100, "empty, and 98 % HOT");
 	gives(WITH(full_pages, EMPTY, f.held_back = 1), "old_snapshot", "keep", NULL, 100, "empty, and an old snapshot");
@@ -156,17 +157,18 @@ test_causes(void)
 	gives(WITH(full_pages, f.since_updated = 499, f.written_today = 1), "no_data", "wait", "updates", 100,
 		  "altered, and too few updates since");
 	gives(WITH(full_pages, f.inserted_width = 5000), "too_wide", "keep", NULL, 100, "one row fills a page");
-	gives(WITH(full_pages, f.recent_hot_updated = 19600, f.advised_step = 100, f.model_changes = 0), "settled", "keep", NULL, 100,
-		  "98 % HOT");
+	gives(WITH(full_pages, f.recent_hot_updated = 19600, f.advised_step = 100, f.model_changes = 0), "settled", "keep",
+		  NULL, 100, "98 % HOT");
 	gives(WITH(full_pages, f.recent_hot_updated = 19599, f.advised_step = 100), "page_full", "keep", NULL, 100,
 		  "less than 98 % HOT");
-	gives(WITH(full_pages, f.newpage_share = f.blocked_share = NAN), "no_data", "wait", "why_not_hot", 100, "unknown why updates are not HOT");
-	gives(WITH(full_pages, f.blocked_share = 0.05, f.recoverable_share = 0.01, f.advised_step = 100), "indexed_column", "keep",
-		  NULL, 100, "an indexed column changes");
-	gives(WITH(full_pages, f.blocked_share = 0.45, f.recoverable_share = 0.1, f.advised_step = 100), "indexed_column", "keep",
-		  NULL, 100, "an indexed column changes mostly");
-	gives(WITH(full_pages, f.blocked_share = 0.45, f.recoverable_share = 0.11, f.advised_step = 100), "page_full", "keep",
-		  NULL, 100, "an indexed column changes, but many lack room");
+	gives(WITH(full_pages, f.newpage_share = f.blocked_share = NAN), "no_data", "wait", "why_not_hot", 100,
+		  "unknown why updates are not HOT");
+	gives(WITH(full_pages, f.blocked_share = 0.05, f.recoverable_share = 0.01, f.advised_step = 100), "indexed_column",
+		  "keep", NULL, 100, "an indexed column changes");
+	gives(WITH(full_pages, f.blocked_share = 0.45, f.recoverable_share = 0.1, f.advised_step = 100), "indexed_column",
+		  "keep", NULL, 100, "an indexed column changes mostly");
+	gives(WITH(full_pages, f.blocked_share = 0.45, f.recoverable_share = 0.11, f.advised_step = 100), "page_full",
+		  "keep", NULL, 100, "an indexed column changes, but many lack room");
 	gives(WITH(full_pages, f.recoverable_share = 0.019, f.advised_step = 100), "settled", "keep", NULL, 100,
 		  "hardly any update lacks room");
 	gives(WITH(full_pages, f.held_back = 1), "old_snapshot", "keep", NULL, 100, "an old snapshot");
@@ -174,11 +176,12 @@ test_causes(void)
 	gives(WITH(full_pages, f.update_group_rows = 6), "batch_update", "lower", NULL, 70,
 		  "rows of a page are updated together");
 	gives(WITH(full_pages, f.update_group_rows = 5), "page_full", "lower", NULL, 70, "a few of them are no batch");
-	gives(WITH(full_pages, f.advised_step = 100, f.seq_scans = 1e4, f.blocks_fetched = 1e8), "read_mostly", "keep", NULL,
-		  100, "mostly read");
+	gives(WITH(full_pages, f.advised_step = 100, f.seq_scans = 1e4, f.blocks_fetched = 1e8), "read_mostly", "keep",
+		  NULL, 100, "mostly read");
 	gives(WITH(full_pages, f.advised_step = 100, f.seq_scans = 1e4, f.blocks_fetched = 1e8, f.index_scans = 5e4),
 		  "page_full", "keep", NULL, 100, "one scan per update is not counted");
-	gives(WITH(full_pages, f.advised_step = 100, f.settling = 0.51), "settling", "keep", NULL, 100, "settles by itself");
+	gives(WITH(full_pages, f.advised_step = 100, f.settling = 0.51), "settling", "keep", NULL, 100,
+		  "settles by itself");
 }
 
 static void
@@ -188,11 +191,12 @@ test_model(void)
 	ok(decided(WITH(full_pages, f.current_step = NAN)).passed_over, "it was passed over");
 	gives(WITH(full_pages, f.advised_step = 100, f.model_waits = 1), "page_full", "wait", NULL, 100, "the model waits");
 	gives(WITH(full_pages, f.model_confidence = 0.19), "page_full", "wait", NULL, 100, "too little confidence");
-	gives(WITH(full_pages, f.model_confidence = 0.19, f.standing_from = 100, f.standing_to = 70), "page_full", "lower", NULL,
-		  70, "enough for advice that stands");
+	gives(WITH(full_pages, f.model_confidence = 0.19, f.standing_from = 100, f.standing_to = 70), "page_full", "lower",
+		  NULL, 70, "enough for advice that stands");
 	gives(WITH(full_pages, f.step_bytes[2] = 32e6, f.model_confidence = 0.59), "page_full", "wait", NULL, 100,
 		  "four times the size needs a confidence of 0.6");
-	gives(WITH(full_pages, f.step_bytes[2] = 32e6, f.model_confidence = 0.61), "page_full", "lower", NULL, 70, "and 0.61 is enough");
+	gives(WITH(full_pages, f.step_bytes[2] = 32e6, f.model_confidence = 0.61), "page_full", "lower", NULL, 70,
+		  "and 0.61 is enough");
 }
 
 static void
@@ -202,8 +206,8 @@ test_hindrances(void)
 		  "just_changed", 100, "changed within a day");
 	gives(WITH(full_pages, f.changed_from = 90, f.changed_to = 100, f.model_gain = 1.1), "page_full", "keep",
 		  "just_changed", 100, "changed lately, no clear gain");
-	gives(WITH(full_pages, f.changed_from = 90, f.changed_to = 100, f.model_gain = 1.12), "page_full", "lower", NULL, 70,
-		  "changed lately, a clear gain");
+	gives(WITH(full_pages, f.changed_from = 90, f.changed_to = 100, f.model_gain = 1.12), "page_full", "lower", NULL,
+		  70, "changed lately, a clear gain");
 	gives(WITH(full_pages, f.changed_from = 90, f.changed_to = 100, f.change_followed = 1), "page_full", "keep",
 		  "just_changed", 100, "what was advised is not reversed");
 	gives(WITH(less_room), "settled", "raise", NULL, 90, "unused room");
@@ -213,8 +217,8 @@ test_hindrances(void)
 		  "unused room, less than half as busy since");
 	gives(WITH(full_pages, f.since_change_s = DAY - 1), "page_full", "wait", "watched_too_briefly", 100,
 		  "indexes changed within a day");
-	gives(WITH(full_pages, f.since_change_s = DAY - 1, f.standing_from = 100, f.standing_to = 70), "page_full", "lower", NULL,
-		  70, "indexes changed, the same was advised before");
+	gives(WITH(full_pages, f.since_change_s = DAY - 1, f.standing_from = 100, f.standing_to = 70), "page_full", "lower",
+		  NULL, 70, "indexes changed, the same was advised before");
 	gives(WITH(full_pages, f.updated_once = 30001), "page_full", "wait", "ran_once", 100,
 		  "most updates were of a statement that ran once");
 	gives(WITH(full_pages, f.updated_once = 30000), "page_full", "lower", NULL, 70, "half of them were");
@@ -222,8 +226,8 @@ test_hindrances(void)
 		  "most were, but the fit left them out");
 	gives(WITH(full_pages, f.updated_once = 50001, f.set_apart = 40000), "page_full", "wait", "ran_once", 100,
 		  "most of the others were, too");
-	gives(WITH(full_pages, f.updated_once = 59001, f.updated_in_burst = 59001, f.set_apart = 59001), "page_full", "wait", "ran_once",
-		  100, "too few are left");
+	gives(WITH(full_pages, f.updated_once = 59001, f.updated_in_burst = 59001, f.set_apart = 59001), "page_full",
+		  "wait", "ran_once", 100, "too few are left");
 	gives(WITH(full_pages, f.updated_in_burst = 50000, f.set_apart = 40000), "page_full", "lower", NULL, 70,
 		  "most came in two hours, of an update that the fit left out");
 	gives(WITH(full_pages, f.updated_in_burst = 30001), "page_full", "wait", "one_burst", 100,
@@ -246,19 +250,24 @@ static void
 test_hot(void)
 {
 #define BLOCKED f.recoverable_share = 0, f.blocked_share = 1, f.recent_hot_updated = 0, f.step_hot[2] = 0
-	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.11), "indexed_column", "keep", "no_hot_gain", 100, "no HOT gain, saves 9.9 %");
-	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.12), "indexed_column", "lower", NULL, 70, "no HOT gain, saves 10.7 %");
-	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.06, f.standing_from = 100, f.standing_to = 70), "indexed_column", "lower",
-		  NULL, 70, "half is enough for advice that stands");
+	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.11), "indexed_column", "keep", "no_hot_gain", 100,
+		  "no HOT gain, saves 9.9 %");
+	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.12), "indexed_column", "lower", NULL, 70,
+		  "no HOT gain, saves 10.7 %");
+	gives(WITH(full_pages, BLOCKED, f.model_gain = 1.06, f.standing_from = 100, f.standing_to = 70), "indexed_column",
+		  "lower", NULL, 70, "half is enough for advice that stands");
 	gives(WITH(full_pages, BLOCKED, f.rewrite_gain = 1.1), "indexed_column", "lower", NULL, 70, "without a rewrite");
-	gives(WITH(full_pages, BLOCKED, f.rewrite_gain = 1.1, f.step_rewrites[2] = 1), "indexed_column", "keep", "no_hot_gain",
-		  100, "half of the gain is that of any rewrite");
-	gives(WITH(full_pages, f.step_hot[2] = 52, f.model_gain = 1.03), "page_full", "lower", NULL, 70, "two points more, saves 3 %");
-	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.model_gain = 1.03), "page_full", "keep", "no_hot_gain", 100, "1.9 points more");
+	gives(WITH(full_pages, BLOCKED, f.rewrite_gain = 1.1, f.step_rewrites[2] = 1), "indexed_column", "keep",
+		  "no_hot_gain", 100, "half of the gain is that of any rewrite");
+	gives(WITH(full_pages, f.step_hot[2] = 52, f.model_gain = 1.03), "page_full", "lower", NULL, 70,
+		  "two points more, saves 3 %");
+	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.model_gain = 1.03), "page_full", "keep", "no_hot_gain", 100,
+		  "1.9 points more");
 	gives(WITH(full_pages, f.step_hot[2] = 49.9), "page_full", "keep", "less_hot", 100, "fewer would be HOT");
 	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 94.9), "page_full", "keep", "less_hot", 100,
 		  "fewer once settled");
-	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 95), "page_full", "lower", NULL, 70, "2 points fewer");
+	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 95), "page_full", "lower", NULL, 70,
+		  "2 points fewer");
 	gives(WITH(less_room, f.step_hot[1] = 49.9), "settled", "raise", NULL, 90, "more room is given up for less");
 #undef BLOCKED
 }
@@ -274,9 +283,10 @@ test_few(void)
 		  "the siblings are hardly updated either");
 	gives(WITH(few_updates, f.open_writers = 1), "few_updates", "wait", NULL, 70, "open transactions may hold updates");
 	gives(WITH(few_updates, f.model_changes = 0), "few_updates", "keep", NULL, 70, "the model keeps it");
-	gives(WITH(few_updates, f.fillfactor = 100, f.current_step = NAN), "few_updates", "keep", NULL, 100, "at 100: nothing to do");
-	gives(WITH(few_updates, f.fillfactor = 100, f.current_step = NAN, f.inserted = 0, f.window_s = 3600), "few_updates", "wait",
-		  NULL, 100, "at 100, on the first day: more has to be seen");
+	gives(WITH(few_updates, f.fillfactor = 100, f.current_step = NAN), "few_updates", "keep", NULL, 100,
+		  "at 100: nothing to do");
+	gives(WITH(few_updates, f.fillfactor = 100, f.current_step = NAN, f.inserted = 0, f.window_s = 3600), "few_updates",
+		  "wait", NULL, 100, "at 100, on the first day: more has to be seen");
 }
 
 /* A change that pays for its table, but hardly for the server. */
@@ -291,21 +301,22 @@ test_worth(void)
 	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000), "page_full", "lower", NULL, 70, "but enough time");
 	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000, f.disk_now = 8e6), "page_full", "keep", "not_worth", 100,
 		  "the time of a small table does not count");
-	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000, f.disk_now = 8e6, f.wal_now = f.step_wal[2] = 0), "page_full",
-		  "lower", NULL, 70, "unless it writes no WAL");
+	gives(WITH(full_pages, COSTS(0.0099), f.most_us = 4000, f.disk_now = 8e6, f.wal_now = f.step_wal[2] = 0),
+		  "page_full", "lower", NULL, 70, "unless it writes no WAL");
 	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6), "page_full", "lower", NULL, 70, "but 8 MB of disk");
-	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6, f.heap_now = 18e6, f.heap_needed = 17e6), "page_full", "lower",
-		  NULL, 70, "disk that no rewrite is needed for");
+	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6, f.heap_now = 18e6, f.heap_needed = 17e6), "page_full",
+		  "lower", NULL, 70, "disk that no rewrite is needed for");
 	gives(WITH(full_pages, COSTS(0.0099), f.disk_now = 19.4e6, f.heap_now = 18e6, f.heap_needed = 17e6,
-			   f.step_rewrites[2] = 1), "page_full", "keep", "not_worth", 100, "disk that any rewrite gives back does not count");
+			   f.step_rewrites[2] = 1), "page_full", "keep", "not_worth", 100,
+			   	  "disk that any rewrite gives back does not count");
 	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 117, f.disk_now = 19.4e6), "page_full", "keep", "more_wal", 100,
 		  "a lower fillfactor that writes far more WAL is not worth it");
 	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 116, f.disk_now = 19.4e6), "page_full", "lower", NULL, 70,
 		  "unless it saves as much of the cost");
-	gives(WITH(less_room, COSTS(0.5), f.step_wal[1] = 102, f.step_us[1] = 100, f.step_disk[1] = 11e6, f.disk_now = 20e6),
-		  "settled", "keep", "more_wal", 70, "nor is a higher one, whatever disk it frees");
-	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 120, f.step_wal[1] = 60, f.step_us[1] = 60, f.step_disk[1] = 10e6,
-			   f.step_cost[2] = 1.01, f.step_cost[1] = 1), "page_full", "lower", NULL, 90,
+	gives(WITH(less_room, COSTS(0.5), f.step_wal[1] = 102, f.step_us[1] = 100, f.step_disk[1] = 11e6,
+		  f.disk_now = 20e6), "settled", "keep", "more_wal", 70, "nor is a higher one, whatever disk it frees");
+	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = 120, f.step_wal[1] = 60, f.step_us[1] = 60,
+		  f.step_disk[1] = 10e6, f.step_cost[2] = 1.01, f.step_cost[1] = 1), "page_full", "lower", NULL, 90,
 		  "the cheapest step is advised if the one chosen before is refused");
 	gives(WITH(full_pages, COSTS(0.5), f.step_wal[2] = f.step_wal[1] = 120, f.step_us[1] = 60, f.step_disk[1] = 10e6,
 			   f.step_cost[2] = 1.01, f.step_cost[1] = 1), "page_full", "keep", "more_wal", 100,
@@ -313,11 +324,11 @@ test_worth(void)
 	gives(WITH(full_pages, COSTS(0.0099), f.min_worth = 0), "page_full", "lower", NULL, 70, "any worth is enough");
 	gives(WITH(full_pages, COSTS(0.0051), f.standing_from = 100, f.standing_to = 70), "page_full", "lower", NULL, 70,
 		  "half is enough for advice that stands");
-	gives(WITH(full_pages, COSTS(0.0049), f.standing_from = 100, f.standing_to = 70), "page_full", "keep", "not_worth", 100,
-		  "less is not");
+	gives(WITH(full_pages, COSTS(0.0049), f.standing_from = 100, f.standing_to = 70), "page_full", "keep", "not_worth",
+		  100, "less is not");
 	gives(WITH(full_pages, COSTS(0.0099), f.most_wal = NAN), "page_full", "lower", NULL, 70, "other costs are unknown");
-	gives(WITH(full_pages, COSTS(0.0099), f.sibling_fillfactor[0] = 100, f.sibling_cost[0] = 1), "page_full", "lower", NULL,
-		  70, "a partition is judged with the others");
+	gives(WITH(full_pages, COSTS(0.0099), f.sibling_fillfactor[0] = 100, f.sibling_cost[0] = 1), "page_full", "lower",
+		  NULL, 70, "a partition is judged with the others");
 #undef COSTS
 }
 
@@ -329,7 +340,8 @@ test_toast(void)
 	gives(WITH(full_pages, TOAST), "page_full", "lower", NULL, 70, "nothing is TOAST");
 	gives(WITH(full_pages, TOAST, f.toasted = 1990), "page_full", "lower", NULL, 70, "saves 40 of 1,990 bytes");
 	gives(WITH(full_pages, TOAST, f.toasted = 2010), "page_full", "keep", "toast", 100, "saves less than 2 % of all");
-	gives(WITH(full_pages, TOAST, f.toasted = 2010, f.disk_now = 20e6), "page_full", "lower", NULL, 70, "but 8 MB of disk");
+	gives(WITH(full_pages, TOAST, f.toasted = 2010, f.disk_now = 20e6), "page_full", "lower", NULL, 70,
+		  "but 8 MB of disk");
 #undef TOAST
 }
 
@@ -342,7 +354,8 @@ test_rewrite(void)
 	ok(same(REWRITE(f.heap_needed = 11e6), "pays"), "the model takes it, and it saves more than 8 MB");
 	ok(same(REWRITE(f.heap_needed = 12e6), NULL), "less than 8 MB");
 	ok(same(REWRITE(f.heap_needed = 12e6, f.filled_at = 101), "pays"), "or brings the fillfactor to old pages");
-	ok(same(REWRITE(f.heap_needed = 12e6, f.filled_at = 101, f.settling = 1), NULL), "unless they get room by themselves");
+	ok(same(REWRITE(f.heap_needed = 12e6, f.filled_at = 101, f.settling = 1), NULL),
+		  "unless they get room by themselves");
 #define SHARE(share) f.heap_needed = 12e6, f.filled_at = 101, f.wal_now = f.us_now = 100, f.min_worth = 0.01, \
 	f.most_wal = f.most_us = 100 * f.updated * (1 - 1 / f.model_gain) / (share)
 	ok(same(REWRITE(SHARE(0.0101)), "pays"), "and it saves more than 1 % of the most");
@@ -378,7 +391,8 @@ test_siblings(void)
 		  "until another is clearly better");
 	gives(WITH(full_pages, SIBLINGS(1.01, 1, 1.2), f.step_cost[0] = 1.05), "page_full", "keep", "siblings", 100,
 		  "no step is better for all of them");
-	gives(WITH(few_updates, SIBLINGS(1.3, 1.2, 1)), "few_updates", "keep", "siblings", 70, "room that the siblings need");
+	gives(WITH(few_updates, SIBLINGS(1.3, 1.2, 1)), "few_updates", "keep", "siblings", 70,
+		  "room that the siblings need");
 }
 
 static void
@@ -387,13 +401,15 @@ test_confidence(void)
 	DnDecision	d = decided(full_pages());
 
 	ok(d.confidence == 0.8 && d.of_model == 0.8 && d.of_updates == 1 && d.of_time == 1 && d.of_counters == 1 &&
-	   d.of_columns == 1 && d.of_rows == 1 && d.of_pages == 1 && d.of_earlier == 1 && d.needed_updates == 2000, "all factors but the model's are 1");
+	   d.of_columns == 1 && d.of_rows == 1 && d.of_pages == 1 && d.of_earlier == 1 && d.needed_updates == 2000,
+	   	  "all factors but the model's are 1");
 	ok(decided(WITH(full_pages, f.since_updated = 500)).of_updates == 0.25, "a quarter of the updates needed");
 	ok(fabs(decided(WITH(full_pages, f.window_s = DAY / 4)).of_time - 0.75) < 1e-9, "a quarter of a day");
 	ok(fabs(decided(WITH(full_pages, f.cycles = 0.75)).of_time - 0.75) < 1e-9, "a quarter of three cycles");
 	ok(decided(WITH(full_pages, f.counts_lost = 1)).of_counters == 0.5, "counters were off");
 	ok(decided(WITH(full_pages, f.live_rows = 0)).confidence == 0.5, "its rows were never seen: half as sure");
-	ok(decided(WITH(full_pages, f.mirrored = f.live_rows = 1)).confidence == 0.4, "a mirror reads no pages: half as sure");
+	ok(decided(WITH(full_pages, f.mirrored = f.live_rows = 1)).confidence == 0.4,
+		  "a mirror reads no pages: half as sure");
 	ok(decided(WITH(full_pages, f.recent_updated = 40, f.recent_hot_updated = 20, f.indexes = 2)).of_columns == 0.5,
 	   "unknown whether an indexed column changes");
 	ok(decided(WITH(full_pages, f.recent_updated = 40, f.recent_hot_updated = 20, f.indexes = 2,

@@ -83,7 +83,8 @@ SELECT matches(reason, '^Dismissed ', 'a renamed table stays dismissed') FROM ff
 ALTER TABLE renamed RENAME TO batch;
 
 -- until it saves three times as much
-SELECT is(wal_bytes BETWEEN 0.999 * :saved AND 1.001 * :saved, true, 'what the change saved then is kept') FROM ff_internal.dismissal;
+SELECT is(wal_bytes BETWEEN 0.999 * :saved AND 1.001 * :saved, true, 'what the change saved then is kept')
+	FROM ff_internal.dismissal;
 CREATE FUNCTION stands(than text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE 'UPDATE ff_internal.dismissal SET wal_bytes = ' || than;
@@ -96,8 +97,10 @@ SELECT ff_internal.collect_fit(:id);
 SELECT is(wal_bytes BETWEEN 0.99 * :saved AND 1.01 * :saved, true,
     'the first collection that advises a change tells its worth')
     FROM ff_internal.dismissal;
-SELECT is((SELECT string_agg(substr(bar, 22), '|' ORDER BY fillfactor DESC) FROM ff_curve('batch', true) WHERE bar ~ '[a-z]'),
-    'current, advised|best (-' || :'gain' || ' %), dismissed', 'the curve marks what was dismissed, and why it is not advised');
+SELECT is((SELECT string_agg(substr(bar, 22), '|' ORDER BY fillfactor DESC) FROM ff_curve('batch', true)
+	WHERE bar ~ '[a-z]'),
+    'current, advised|best (-' || :'gain' || ' %), dismissed',
+        'the curve marks what was dismissed, and why it is not advised');
 SELECT is(stands('-1'), false, 'a change that saves more than 3 MB a day is advised again');
 SELECT stands(:'saved');
 UPDATE ff_internal.fit SET choice.wal_bytes_now = (choice).wal_bytes_now + 1000000;
@@ -126,8 +129,10 @@ SELECT throws_ok($$ SELECT ff_dismiss('parted', 'x') $$, '55000', 'table public.
     'a parent without partitions');
 ALTER TABLE parted ATTACH PARTITION batch FOR VALUES FROM (0) TO (1);
 ALTER TABLE parted ATTACH PARTITION growth FOR VALUES FROM (1) TO (2);
-SELECT is(ff_dismiss('parted', 'as a whole'), 'advice for public.parted (2 tables) is dismissed', 'a parent is dismissed');
-SELECT is((SELECT string_agg(format('%s %s', relation, reason ~ '^Dismissed .*: as a whole'), ', ' ORDER BY relation::text)
+SELECT is(ff_dismiss('parted', 'as a whole'), 'advice for public.parted (2 tables) is dismissed',
+	'a parent is dismissed');
+SELECT is((SELECT string_agg(format('%s %s', relation, reason ~ '^Dismissed .*: as a whole'), ', '
+	ORDER BY relation::text)
     FROM ff_advise() WHERE relation IN ('batch'::regclass, 'growth'::regclass)), 'batch t, growth f',
     'its partitions are, those without advice to change keep their reason');
 SELECT is(count(*), 2::bigint, 'both are remembered') FROM ff_internal.dismissal;
@@ -161,7 +166,8 @@ UPDATE growth SET i = 2;
 ALTER TABLE "Other 1" ATTACH PARTITION growth FOR VALUES FROM (2) TO (3);
 UPDATE ff_internal.relation SET opened_at = now() + interval '1 second' WHERE rel_id = :growth;
 DELETE FROM ff_internal.dismissal WHERE rel_id = :growth;
-SELECT is(ff_internal.keep_dismissal(:growth, true, false, NULL, NULL), true, 'its later partitions, too, at any level');
+SELECT is(ff_internal.keep_dismissal(:growth, true, false, NULL, NULL), true,
+	'its later partitions, too, at any level');
 UPDATE ff_internal.dismissal SET parent = 'public.parted';
 DELETE FROM ff_internal.dismissal WHERE rel_id = :growth;
 SELECT is(ff_internal.keep_dismissal(:growth, true, false, NULL, NULL), false, 'but none of another branch');
@@ -170,7 +176,8 @@ SELECT is(ff_dismiss('batch', NULL), 'advice for public.batch counts again', 'on
 SELECT is(ff_dismiss('parted', NULL), 'advice for public.parted counts again', 'and the other');
 SELECT ff_dismiss('parted', 'as a whole');
 ALTER TABLE parted DETACH PARTITION growth;
-SELECT is(ff_dismiss('parted', NULL), 'advice for public.parted (2 tables) counts again', 'and all, one detached since, too');
+SELECT is(ff_dismiss('parted', NULL), 'advice for public.parted (2 tables) counts again',
+	'and all, one detached since, too');
 ALTER TABLE parted ATTACH PARTITION growth FOR VALUES FROM (1) TO (2);
 SELECT throws_ok($$ SELECT ff_dismiss('parted', NULL) $$, '42704', 'the advice for public.parted is not dismissed',
     'none is left');

@@ -152,7 +152,8 @@ CALL ff_collect();
 \o
 -- until something changes: the plan for all tables (NULL) and for some, and the lines of the script
 CREATE TEMPORARY TABLE planned AS
-	SELECT t AS of, ff_script_json(t) AS plan FROM unnest(ARRAY[NULL, 'jobs', 'parts', 'part_now', 'log']::regclass[]) t;
+	SELECT t AS of, ff_script_json(t) AS plan FROM unnest(ARRAY[NULL, 'jobs', 'parts', 'part_now',
+		'log']::regclass[]) t;
 CREATE TEMPORARY TABLE written AS
 	SELECT t AS of, s AS line, n FROM unnest(ARRAY[NULL, 'jobs', 'log']::regclass[]) t,
 		ff_script(t) WITH ORDINALITY x(s, n);
@@ -338,7 +339,8 @@ SELECT lives_ok('SELECT ff.ff_script_json()', 'pg_read_all_stats may call ff_scr
 SET ROLE regress_ff_script_plain;
 SELECT throws_ok('SELECT ff.ff_script()', '42501', NULL, 'a plain role may not call ff_script()');
 SELECT throws_ok('SELECT ff.ff_script_json()', '42501', NULL, 'a plain role may not call ff_script_json()');
-SELECT throws_ok('SELECT ff_internal.plan(NULL, NULL)', '42501', NULL, 'a plain role may not call plan()');
+SELECT throws_ok('SELECT ff_internal.script_plan(NULL, NULL)', '42501', NULL,
+	'a plain role may not call script_plan()');
 SELECT throws_ok('SELECT ff_internal.free_bytes(0)', '42501', NULL, 'a plain role may not call free_bytes()');
 RESET ROLE;
 DROP OWNED BY regress_ff_script_reader, regress_ff_script_plain;

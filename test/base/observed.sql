@@ -210,7 +210,8 @@ SELECT is((sum(h.calls), sum(h.rows), min(h.began_at), max(h.ended_at))::text,
 SELECT is((command, relation, calls)::text, ('UPDATE', 'account'::regclass, 2000::bigint)::text,
 	'ff_statements() shows them')
 	FROM ff_statements('account');
-SELECT is(ff_internal.inserted_width('job'::regclass), 300::float8 - 5 - 84, 'the WAL of inserts tells how long rows are');
+SELECT is(ff_internal.inserted_width('job'::regclass), 300::float8 - 5 - 84,
+	'the WAL of inserts tells how long rows are');
 SELECT is(ff_internal.inserted_width('account'::regclass), NULL, 'no inserts, no length');
 BEGIN;
 UPDATE ff_internal.observed SET said = said - 'width' || '{"heap_bytes": 163840000, "relpages": 0, "reltuples": -1}'
@@ -335,13 +336,10 @@ SELECT ok(text ~ E'ff_change\\(''{public,job,50001}'', ''{autovacuum_enabled=off
 SELECT ok(text ~ 'as a superuser or a member of shop_owner;', 'it names who owns the tables there') FROM script;
 SELECT ok(text ~ 'a mirror sees no free disk' AND text !~ 'are free where the WAL is', 'free disk is not known')
 	FROM script;
-SELECT is((c->>'relfilenode', m->>'method', m->'free_bytes')::text, ('60001', 'VACUUM FULL', 'null'::jsonb)::text,
-	'a rewrite is guarded by the source''s file, and pg_repack is not there')
-	FROM ff_script_json('job') s, jsonb_array_elements(s->'changes') c, jsonb_array_elements(c->'rewrite'->'methods') m
- WHERE (c->'rewrite'->>'wanted')::boolean UNION ALL
-SELECT pass('no rewrite is wanted') FROM ff_script_json('job') s
- WHERE NOT (s->'changes'->0->'rewrite'->>'wanted')::boolean;
-SELECT is(array_agg(method), '{VACUUM FULL}', 'no pg_repack on the source') FROM ff_internal.rewrites('job'::regclass, 8192);
+SELECT is(c->>'relfilenode', '60001', 'a rewrite is guarded by the source''s file')
+	FROM ff_script_json('job') s, jsonb_array_elements(s->'changes') c;
+SELECT is(array_agg(method), '{VACUUM FULL}', 'no pg_repack on the source')
+	FROM ff_internal.rewrites('job'::regclass, 8192);
 SELECT says('server', 0, '{"extensions": ["pg_repack"]}');
 SELECT is(array_agg(method), '{pg_repack,VACUUM FULL}', 'pg_repack on the source')
 	FROM ff_internal.rewrites('job'::regclass, 8192);
@@ -392,7 +390,8 @@ SELECT says('server', 0, '{"server_version": 150004}');
 DROP INDEX account_brin;
 SELECT is((ff_internal.still_columns('account'::regclass)).columns, NULL, 'columns with one value: unknown');
 SELECT says('table', 'account'::regclass, '{"still": ["balance"]}');
-SELECT is((ff_internal.still_columns('account'::regclass)).columns, '{balance}', 'columns with one value: as the source says');
+SELECT is((ff_internal.still_columns('account'::regclass)).columns, '{balance}',
+	'columns with one value: as the source says');
 SELECT says('table', 'account'::regclass,
 	'{"triggers": [{"name": "touch", "fired_by": ["balance"], "changes": ["seen"]}, {"name": "audit"}]}');
 SELECT is(string_agg(t::text, ' ' ORDER BY t.name), '(audit,,) (touch,{2},{seen})',
@@ -405,7 +404,8 @@ SELECT is(ff_internal.words_of_size(e, NULL, jsonb_populate_record(NULL::ff_inte
 	FROM ff_internal.evidence('account'::regclass) e;
 SELECT says('table', 'account'::regclass,
 	'{"toast_bytes": 100000000, "toast_inserted": 50000100000, "toast_live": 40000, "live": 4000}');
-SELECT matches(ff_internal.words_of_size(e, NULL, jsonb_populate_record(NULL::ff_internal.decision, '{"idle": false}')), '95 MB of its 101 MB are TOAST, and each update puts',
+SELECT matches(ff_internal.words_of_size(e, NULL, jsonb_populate_record(NULL::ff_internal.decision, '{"idle": false}')),
+	'95 MB of its 101 MB are TOAST, and each update puts',
 	'the TOAST table of the source is known')
 	FROM ff_internal.evidence('account'::regclass) e;
 SELECT says('index', 'account_seen'::regclass, '{"oid": "50002 3", "relfilenode": 60077, "pages": {"blocks": 610,

@@ -183,7 +183,8 @@ SELECT is(array(SELECT ff_internal.setting(s) FROM unnest('{lookback,retention,p
 UPDATE ff_internal.collection c SET began_at = now() + interval '5 min' - n.n * interval '10 min'
   FROM (SELECT collection_id, row_number() OVER (ORDER BY collection_id DESC) AS n FROM ff_internal.collection) n
  WHERE n.collection_id = c.collection_id;
-SELECT is(ff_internal.next_collection(), 'next collection at ' || to_char(now() + interval '5 min', 'YYYY-MM-DD HH24:MI'),
+SELECT is(ff_internal.next_collection(), 'next collection at ' || to_char(now() + interval '5 min',
+	'YYYY-MM-DD HH24:MI'),
 	'the next collection is expected ten minutes after the last');
 UPDATE ff_internal.collection SET began_at = began_at - interval '5 min';
 SELECT is(ff_internal.next_collection(), 'next collection within a minute', 'no time that is already past');

@@ -49,7 +49,8 @@ SELECT is(string_agg(format('%s|%s|%s|%s|%s', schedule, command, database, usern
         'fillfactor_advisor ' || current_database(), current_database(), current_user),
     'the job has the default schedule, command, database and owner') FROM cron.job
     WHERE jobname = 'fillfactor_advisor ' || current_database();
-SELECT is(pg_temp.code($$SELECT ff_schedule('59 seconds')$$), CASE WHEN extversion ~ '^1[.][0-4]' THEN '22023' ELSE '00000' END,
+SELECT is(pg_temp.code($$SELECT ff_schedule('59 seconds')$$),
+	CASE WHEN extversion ~ '^1[.][0-4]' THEN '22023' ELSE '00000' END,
 	'seconds are refused before pg_cron 1.5') FROM pg_extension WHERE extname = 'pg_cron';
 SELECT lives_ok($$SELECT ff_schedule('* * * * *')$$, 'ff_schedule() can be called again with another schedule');
 SELECT is(string_agg(schedule, ','), '* * * * *', 'a second call leaves one job with the new schedule')

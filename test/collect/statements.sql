@@ -254,7 +254,8 @@ SELECT is((SELECT array_agg(concat(r.relid::regclass, ' ', r.reason, ' ', r.shar
 		(4, NULL, 'hid', '{id}'), (5, NULL, 'v', '{n}')) v(n, schema_name, name, columns),
 		ff_internal.resolve(v.schema_name, v.name, v.columns) r),
 	ARRAY[' several tables of that name: a.twice, b.twice t', ' several tables of that name: a.twice, b.twice f',
-		'a.twice  f', format(' several tables of that name: a.hid, %s.hid ', pg_my_temp_schema()::regnamespace), ' view f'],
+		'a.twice  f', format(' several tables of that name: a.hid, %s.hid ', pg_my_temp_schema()::regnamespace),
+			' view f'],
 	'a name without a schema counts for all tables of that name with these columns, unless one is temporary');
 SELECT is(array(SELECT n FROM unnest('{a.twice,b.twice,a.once,a.hid}'::text[]) n
 	WHERE ff_internal.statements_hint(n::regclass) ~ 'without a schema may be of any table of this name'),

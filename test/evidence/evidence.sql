@@ -167,7 +167,8 @@ CREATE FUNCTION held_at(hot_otherwise float8) RETURNS text LANGUAGE sql AS $$
 				FROM ff_internal.counter_interval n) o
 		WHERE o.rel_id = i.rel_id AND o.ended_at = i.ended_at
 			AND i.rel_id = (SELECT rel_id FROM intervals ORDER BY n DESC, rel_id LIMIT 1);
-	SELECT ff_internal.held_back(rel_id, now() - interval '20 days', now()) FROM intervals ORDER BY n DESC, rel_id LIMIT 1
+	SELECT ff_internal.held_back(rel_id, now() - interval '20 days', now()) FROM intervals ORDER BY n DESC,
+		rel_id LIMIT 1
 $$;
 SELECT is(held_at(95), '10 % of its updates were HOT while an old snapshot was held, 95 % otherwise',
 	'a HOT share that fell while a snapshot was held is put down to it');

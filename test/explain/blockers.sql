@@ -102,7 +102,8 @@ CALL ff.ff_collect();
 -- What ff_blockers() says of all tables takes long, so it is asked once, by :ask, after each change that it should see,
 -- and kept in the order of its rows: in listed all, in told what blocks.
 CREATE VIEW asked AS
-	SELECT row_number() OVER () AS place, relation::text AS rel, index::text AS idx, columns::text AS cols, usage AS role,
+	SELECT row_number() OVER () AS place, relation::text AS rel, index::text AS idx, columns::text AS cols,
+		usage AS role,
 		blocked_per_s > 0 AS rate, won_hot_per_s > 0 AS won, won_wal_per_s > 0 AND won_cpu_ms_per_s > 0 AS costs, scans,
 		needed_for, summarizing, statements, reason, suggestion, ddl, definition, index_bytes
 	  FROM ff.ff_blockers();
@@ -118,7 +119,8 @@ SELECT matches((SELECT reason FROM told WHERE rel = 'several'),
 	'could not be HOT, because those compared in its pages change b', 'and so the reason says');
 CREATE TABLE keyed (id int PRIMARY KEY, a int);
 SELECT is((SELECT array_agg((b.indexrelid IS NOT NULL, ff_internal.blocker_cure(b) ~ 'way out')::text)
-	FROM ff_internal.blockers(jsonb_populate_record(e, v.seen || '{"kept_share": 0.4, "kept_with_room": 0.4}'), true) b),
+	FROM ff_internal.blockers(jsonb_populate_record(e, v.seen || '{"kept_share": 0.4, "kept_with_room": 0.4}'),
+		true) b),
 	v.named, 'without statements, the primary key alone: ' || v.what)
   FROM ff_internal.evidence('keyed') e
  CROSS JOIN (VALUES ('{"blocked_share": null}'::jsonb, NULL, 'not named for lack of evidence'),
@@ -430,7 +432,8 @@ SELECT matches((SELECT min(reason) FROM told WHERE rel = 'inner_t'),
 	'updates inside a function: the setting that shows them is named');
 SELECT is((SELECT string_agg(ff_internal.rate_words(r), ', ')
 	FROM unnest('{0,0.000003472,0.02,20,2345.6}'::float8[]) r), 
-	'0 per day, 0.3 per day, 1.2 per minute, 20 per second, 2346 per second', 'rates are of the shortest time with one');
+	'0 per day, 0.3 per day, 1.2 per minute, 20 per second, 2346 per second',
+		'rates are of the shortest time with one');
 SELECT is((SELECT array_agg(ff_internal.three_digits(r)) FROM unnest('{0.00012345,-0.5,12.345,12345.6}'::float8[]) r),
 	'{0.000123,-0.500,12.3,12346}', 'three digits, however small');
 -- a tenant made later: statements that were read before count for it, too
@@ -559,7 +562,8 @@ CALL ff.ff_collect();
 SELECT is((SELECT format('%s %s', now, kind) FROM ff.ff_horizon() WHERE holder = 'gid held "%I'),
 	't prepared transaction', 'a prepared transaction is shown as holding back pruning now');
 SET fillfactor_advisor.snapshot_age = 60;
-SELECT is((SELECT suggestion FROM ff.ff_horizon() WHERE holder = 'gid held "%I'), 'none is needed if it ends within 60 s',
+SELECT is((SELECT suggestion FROM ff.ff_horizon() WHERE holder = 'gid held "%I'),
+	'none is needed if it ends within 60 s',
 	'what holds back pruning for less than snapshot_age needs no cure');
 ROLLBACK PREPARED 'held "%I';
 CALL ff.ff_collect();

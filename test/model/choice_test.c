@@ -335,7 +335,8 @@ test_wal_of_updates(void)
 	for (int i = 0; i < e.nintervals; i++)
 		e.interval[i].inserted = e.interval[i].deleted = 0.1 * e.interval[i].updated;
 	more = decided(e, 1, 1, 1)->cost[FC_SET][forecast.current];
-	ok(like(more.wal_of_updates, 700, 0.1) && more.wal_bytes > keep.wal_bytes + 10, "nor is that of inserts and deletes");
+	ok(like(more.wal_of_updates, 700, 0.1) && more.wal_bytes > keep.wal_bytes + 10,
+		  "nor is that of inserts and deletes");
 }
 
 /* An unlogged table writes no WAL, whatever its statements wrote: its costs are time and size. */

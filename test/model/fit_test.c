@@ -108,10 +108,10 @@ test_known(void)
 				   *n = &x->class[1];
 
 		right &= x->nclasses == 2 && u->command == EV_UPDATE && near(u->rate, 1, 1e-9) && n->command == EV_INSERT &&
-			near(n->rate, fit.plan.slot[1].rate, 1e-9) && near(n->rows, 1, 1e-9) && u->indexed == 0 && u->resizes == 0 &&
-			near(u->rows, u->calls, 1e-9) && u->calls >= 1 && u->calls <= 20 && u->calls == floor(u->calls) &&
-			x->insert_len[7] == 136 && x->update_len[7] == 136 && near(x->vacuum_share, 0.3 + 1000 / 4000.0, 1e-9) &&
-			near(x->start_rows, fit.plan.start_rows, 1e-9);
+			near(n->rate, fit.plan.slot[1].rate, 1e-9) && near(n->rows, 1, 1e-9) && u->indexed == 0 &&
+				  u->resizes == 0 && near(u->rows, u->calls, 1e-9) && u->calls >= 1 && u->calls <= 20 &&
+				  u->calls == floor(u->calls) && x->insert_len[7] == 136 && x->update_len[7] == 136 &&
+				  near(x->vacuum_share, 0.3 + 1000 / 4000.0, 1e-9) && near(x->start_rows, fit.plan.start_rows, 1e-9);
 		pick &= u->pick != TW_OLDEST && u->distance >= 1 && u->distance <= fit.plan.rows && u->near >= 0 &&
 			u->near < u->distance && u->skew >= 0.8 && u->skew <= 1.3 && n->pick == TW_ANY;
 	}

@@ -471,7 +471,8 @@ test_pages_updated(void)
 	u->blocks_dirtied = 500;
 	ok(near(planned(&e)->live, 5000, 1), "the same ten times, as there were ten checkpoints");
 	u->blocks_dirtied = 10 * 500 * (1 - exp(-2000 / 500.0));
-	ok(near(planned(&e)->live, 5e4, 10), "few updates between checkpoints: not all pages of the live part were dirtied");
+	ok(near(planned(&e)->live, 5e4, 10),
+		  "few updates between checkpoints: not all pages of the live part were dirtied");
 	u->blocks_dirtied = 20000;
 	ok(planned(&e)->cold == 0, "each update dirtied a page: nothing tells them apart");
 	u->blocks_dirtied = 500;
@@ -530,7 +531,8 @@ test_growth(void)
 	ok(near(planned(&e)->insert_distance, 2 * distance, 1e-9),
 	   "more inserts in the same time: a larger distance in rows");
 	add(&e, EV_INSERT, 1000, 10, NAN);
-	ok(near(planned(&e)->insert_distance / plan.scale, 100, 1e-9), "the distance in rows is at least the rows of one insert");
+	ok(near(planned(&e)->insert_distance / plan.scale, 100, 1e-9),
+		  "the distance in rows is at least the rows of one insert");
 	e.interval[0].inserted = 0;
 	ok(isnan(planned(&e)->insert_distance), "no inserts: no distance");
 }
@@ -770,8 +772,8 @@ test_outcomes(void)
 			near(forecast.step[i].settled_hot_pct, 100 * o->settled_hot, 1e-6) &&
 			near(forecast.step[i].moved_pct * (1 - o->hot), (100 - forecast.step[i].hot_pct) * o->moved, 1e-6);
 	}
-	ok(right[0] && near(forecast.rewritten_hot_pct, 100 * forecast.outcome[FC_REWRITE][0][forecast.current].window_hot, 1e-6),
-	   "a step has the outcome of its only workload");
+	ok(right[0] && near(forecast.rewritten_hot_pct, 100 * forecast.outcome[FC_REWRITE][0][forecast.current].window_hot,
+		  1e-6), "a step has the outcome of its only workload");
 
 	/* interpolated steps are near a full replay */
 	right[0] = 1;
@@ -804,8 +806,8 @@ test_outcomes(void)
 	e.payback_s = 3600 * 200;
 	foresee(&e, &l, NULL, 1);
 	real = replayed(&e, FC_SET, 0, 0, 4000);
-	ok(near(forecast.updates, 4000, 1e-6) && near(forecast.outcome[FC_SET][0][0].hot, real.hot, 1e-9) && real.hot < 0.99,
-	   "in a short payback time each update counts once");
+	ok(near(forecast.updates, 4000, 1e-6) && near(forecast.outcome[FC_SET][0][0].hot, real.hot, 1e-9) &&
+		  real.hot < 0.99, "in a short payback time each update counts once");
 }
 
 /* A table of which a part is replayed: outcomes are the same. */

@@ -155,7 +155,8 @@ test_in_turn(void)
 	ff_twin_run(&twin, 3000);
 	right = 1;
 	for (int64_t id = 1000; id < twin.next_row; id++)
-		right &= id < twin.next_row - 280 ? row(id)->updates == 1 : id < twin.next_row - 100 + 1 || row(id)->updates == 0;
+		right &= id < twin.next_row - 280 ? row(id)->updates == 1 : id < twin.next_row - 100 + 1 ||
+			  row(id)->updates == 0;
 	ok(right, "in turn, 50 rows a call: updated when the newest of them has its distance");
 }
 
@@ -547,7 +548,8 @@ test_images(void)
 	ff_twin_copy(&other, &twin);
 	twin.checkpoint = 1;
 	run_updates(290);
-	ok(near(twin.count.images, 10, 1) && near(twin.count.touched, 10, 1), "a checkpoint between two passes: an image of each page");
+	ok(near(twin.count.images, 10, 1) && near(twin.count.touched, 10, 1),
+		  "a checkpoint between two passes: an image of each page");
 	ff_twin_copy(&twin, &other);
 	twin.checkpoint = 2900;
 	run_updates(2900);
@@ -574,10 +576,11 @@ test_range(void)
 		   c->skew == 2 * most && c->stride == (most ? TW_ROWS : 0) && c->indexed == most &&
 		   twin.workload.start_rows == (most ? TW_ROWS : 0) &&
 		   twin.workload.lag == most * 1e9 && twin.workload.held == most * 1e9 && twin.workload.held_share == most &&
-		   twin.workload.vacuum_share == most * 1e9 && twin.workload.insert_len[0] == TW_MAXALIGN(most ? TW_MAX_LEN : TW_MIN_LEN) &&
-		   twin.workload.update_len[0] == twin.workload.insert_len[0] &&
-		   twin.reserve == (most ? 0 : TW_BLCKSZ * (100 - TW_MIN_FF) / 100),
-		   most ? "too large values are set to the largest" : "too small values are set to the smallest");
+		   twin.workload.vacuum_share == most * 1e9 &&
+			   twin.workload.insert_len[0] == TW_MAXALIGN(most ? TW_MAX_LEN : TW_MIN_LEN) &&
+			   twin.workload.update_len[0] == twin.workload.insert_len[0] &&
+			   twin.reserve == (most ? 0 : TW_BLCKSZ * (100 - TW_MIN_FF) / 100),
+			   most ? "too large values are set to the largest" : "too small values are set to the smallest");
 	}
 }
 

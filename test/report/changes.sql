@@ -41,14 +41,16 @@ SAVEPOINT withdrawn;
 SELECT ff_internal.note_fit(f, :id, jsonb_populate_record(a.decision, '{"action": "wait", "changes": false}'), false,
     :now, NULL, NULL, NULL, 'more must be seen first')
     FROM ff_internal.advice('batch') a, ff_internal.fit f WHERE rel_id = :id;
-SELECT matches((array_agg(n))[1], format('^withdrawn fillfactor %s -> %s: now wait, more must be seen first$', :now, :new), 'withdrawn')
+SELECT matches((array_agg(n))[1], format('^withdrawn fillfactor %s -> %s: now wait, more must be seen first$', :now,
+	:new), 'withdrawn')
     FROM news('batch') n;
 ROLLBACK TO withdrawn;
 -- once an hour was watched, what a day brings is known: said again, once
 CREATE FUNCTION noted(id bigint, watched interval) RETURNS SETOF text LANGUAGE sql AS $$
     DELETE FROM ff_internal.advice_event;
     UPDATE ff_internal.fit f SET made_at = ff_internal.observed_at() - interval '10 min' WHERE f.rel_id = id;
-    SELECT ff_internal.note_fit(f, id, a.decision, false, f.from_fillfactor, 5e9, '5 GB less WAL a day', watched, a.phrase)
+    SELECT ff_internal.note_fit(f, id, a.decision, false, f.from_fillfactor, 5e9, '5 GB less WAL a day', watched,
+        a.phrase)
         FROM ff_internal.advice('batch') a, ff_internal.fit f WHERE f.rel_id = id;
     SELECT * FROM news('batch') $$;
 SELECT is_empty(format('SELECT noted(%s, %L)', :id, '50 min'), 'watched for less than an hour: nothing more');

@@ -1,6 +1,6 @@
 # Damage on disk, seen by a collection: the table concerned gets a problem
 # row, every other one is collected.  What ff_sample() itself says of such
-# pages is in 010_sample_pages.pl.
+# pages is in pages.pl.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;

@@ -115,7 +115,8 @@ test_sound(void)
 	int			right = 1;
 
 	memset(&page, 0, sizeof(page));
-	right = parse() == FF_PAGE_NEW && metric(FF_HEAP_FREE_BYTES) == BLCKSZ - SizeOfPageHeaderData && result.used_share == 0;
+	right = parse() == FF_PAGE_NEW && metric(FF_HEAP_FREE_BYTES) == BLCKSZ - SizeOfPageHeaderData &&
+		  result.used_share == 0;
 	page.byte[5000] = 1;
 	ok(right && parse() == FF_PAGE_BAD, "a new page is all zero");
 	begin();
@@ -251,15 +252,15 @@ test_groups(void)
 	begin();
 	add(140, 0, HEAP_UPDATED, 0, 0, 0);
 	add(110, 140, 0, 0, BLOCK, 1);
-	ok(parse() == FF_PAGE_OK && !result.group[0].new_page && result.group[0].distance == 30 && result.group[0].rows == 1,
-	   "a group on an old page: an old version of its row is on the same page");
+	ok(parse() == FF_PAGE_OK && !result.group[0].new_page && result.group[0].distance == 30 &&
+		  result.group[0].rows == 1, "a group on an old page: an old version of its row is on the same page");
 	begin();
 	add(1001, 0, HEAP_UPDATED, 0, 0, 0);
 	add(2, 0, HEAP_UPDATED | HEAP_XMIN_FROZEN, 0, 0, 0);
 	((HeapTupleHeader) &page.byte[page.header.pd_upper + 40])->t_infomask |= HEAP_XMIN_COMMITTED;
-	ok(parse() == FF_PAGE_OK && result.ngroups == 2 && result.group[0].age == PG_UINT32_MAX && result.group[1].age == 0 &&
-	   result.group[1].distance == -1,
-	   "frozen rows are older than all others, rows after the next transaction have age 0");
+	ok(parse() == FF_PAGE_OK && result.ngroups == 2 && result.group[0].age == PG_UINT32_MAX &&
+		  result.group[1].age == 0 && result.group[1].distance == -1,
+		  "frozen rows are older than all others, rows after the next transaction have age 0");
 }
 
 int

@@ -374,8 +374,8 @@ test_strata(void)
 	part[0] = size * size / 5 * 9 * 5 * 6 / 12 * (1 - 5 / size);
 	part[1] = size * size / 9 * 9 * 10 / 12 * (1 - 9 / size);
 	ok(close_to(e.error, sqrt(part[0] + part[1]) *
-				t_of((part[0] + part[1]) * (part[0] + part[1]) / (part[0] * part[0] / 4 + part[1] * part[1] / 8)), 1e-6),
-	   "variances of ranges add up, with degrees of freedom by Satterthwaite");
+				t_of((part[0] + part[1]) * (part[0] + part[1]) / (part[0] * part[0] / 4 + part[1] * part[1] / 8)),
+					  1e-6), "variances of ranges add up, with degrees of freedom by Satterthwaite");
 
 	/* a uniform range that differs from the next: as if one page were like the neighbour's */
 	for (int k = 0; k < 2; k++)

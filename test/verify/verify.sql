@@ -278,7 +278,8 @@ SELECT is((SELECT (o.verdict, i.note)::text FROM told('held') o, told('held', 'i
     'intervals with an old snapshot are left out');
 UPDATE ff_internal.horizon_history SET since = since - interval '30 minutes';
 SELECT is((SELECT (o.verdict, i.note)::text FROM told('held') o, told('held', 'intervals') i),
-    '("too early","left out: 2 before (settling), 8 after (old snapshot)")', 'nor do they if all after it are like that');
+    '("too early","left out: 2 before (settling), 8 after (old snapshot)")',
+        'nor do they if all after it are like that');
 UPDATE ff_internal.horizon_history SET since = since - interval '60 minutes';
 SELECT unalike((SELECT note FROM told('held', 'intervals')), '%snapshot%', 'unless most of both sides are like that');
 ROLLBACK TO held;
@@ -450,7 +451,8 @@ SELECT story('scanned', '{1000,1000,1000,1000,1000,1000}', '{500,500,500,500,500
     '{1000,1000,1000,1000,1000,1000}', '{550,550,550,550,550,550}', row_bytes => '{100,100}') AS scanned \gset
 SELECT statement(:scanned, 6, '{100,100,100,100,100,100}', '{200,200,200,200,200,200}', wal2 => 950);
 UPDATE ff_internal.counter_interval SET seq_scans = 100 WHERE rel_id = :scanned;
-SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse', 'scans of a table with as many rows: time counts');
+SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse',
+	'scans of a table with as many rows: time counts');
 UPDATE ff_internal.page_sample SET blocks = 3 * blocks, live_rows = 3 * live_rows
  WHERE rel_id = :scanned AND sampled_at > now() - interval '5 hours';
 SELECT is((SELECT (t.verdict, t.note, o.verdict)::text FROM told('scanned', 'statement time') t, told('scanned') o),
@@ -459,7 +461,8 @@ SELECT is((SELECT (t.verdict, t.note, o.verdict)::text FROM told('scanned', 'sta
 SELECT matches((SELECT result FROM ff_verified WHERE relation = 'scanned'),
     '(?n)^statement time does not count: its statements$', 'ff_verified says why');
 UPDATE ff_internal.counter_interval SET seq_scans = 49 WHERE rel_id = :scanned;
-SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse', 'fewer than half of them scan it: time counts');
+SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse',
+	'fewer than half of them scan it: time counts');
 ROLLBACK TO scanned;
 -- as wide as a terminal: short lines, the undo on a line of its own
 SELECT is((SELECT (relation, change, verdict, result)::text FROM ff_verified WHERE relation = 'slower'),
@@ -584,7 +587,8 @@ UPDATE ff_internal.change SET judged_at = now() - interval '5 hours', verdict = 
  WHERE rel_id = (SELECT r.rel_id FROM ff_internal.relation r WHERE r.relname = 'early');
 SELECT ff_internal.collect_verdicts(:next);
 SELECT matches(verdicts()::text, ',"too early again: [^,]*}$', 'a verdict that became too early again is, too');
-SELECT is((SELECT c.verdict FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 'early'),
+SELECT is((SELECT c.verdict FROM ff_internal.change c JOIN ff_internal.relation r USING (rel_id)
+	WHERE r.relname = 'early'),
     NULL, 'and is not stored with the change any longer');
 -- by hand, options, indexes, and one that cannot be judged yet
 DELETE FROM ff_internal.advice_event;

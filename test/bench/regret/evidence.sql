@@ -23,7 +23,8 @@ SELECT jsonb_build_object(
     'server', current_setting('server_version_num')::integer, 'model', ff_internal.model_version(), 'at', now(),
     'evidence', (SELECT to_jsonb(e) FROM e),
     -- the model's fields alone, without the counters from which they are made
-    'input', (SELECT to_jsonb(jsonb_populate_record(NULL::ff_internal.model_input, to_jsonb(ff_internal.model_input(e))))
+    'input', (SELECT to_jsonb(jsonb_populate_record(NULL::ff_internal.model_input,
+        to_jsonb(ff_internal.model_input(e))))
                 FROM ff_internal.evidence('t') e),
     'class', (SELECT jsonb_build_array(c.relpages, c.reltuples, c.relallvisible)
                 FROM pg_class c WHERE c.oid = 't'::regclass),
@@ -40,6 +41,8 @@ SELECT jsonb_build_object(
     'horizon', (SELECT jsonb_agg(to_jsonb(h)) FROM ff_internal.horizon_history h),
     'statements', (SELECT jsonb_agg(to_jsonb(t)) FROM ff_internal.statement t JOIN s USING (statement_id)),
     'targets', (SELECT jsonb_agg(to_jsonb(t)) FROM ff_internal.statement_target t WHERE t.relid = 't'::regclass),
-    'statement_history', (SELECT jsonb_agg(to_jsonb(h) ORDER BY h.ended_at) FROM ff_internal.statement_history h JOIN s USING (statement_id)),
-    'curve', (SELECT jsonb_agg(to_jsonb(c)) FROM ff_internal.decision_with_curve('t', false) v, unnest((v.fit).steps) c),
+    'statement_history', (SELECT jsonb_agg(to_jsonb(h) ORDER BY h.ended_at) FROM ff_internal.statement_history h
+        JOIN s USING (statement_id)),
+    'curve', (SELECT jsonb_agg(to_jsonb(c)) FROM ff_internal.decision_with_curve('t', false) v,
+        unnest((v.fit).steps) c),
     'advice', (SELECT to_jsonb(a) FROM ff_advise('t') a))
