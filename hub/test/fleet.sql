@@ -17,8 +17,7 @@ CREATE FUNCTION pg_temp.export(differs jsonb DEFAULT '{}') RETURNS jsonb LANGUAG
 			{"oid": 20001, "relation": "public.jobs", "fillfactor": 100, "advised": 50, "action": "lower",
 				"cause": "batch_update", "confidence": 0.8, "provisional": false, "why": "55 rows a page at once",
 				"gain_pct": 36.5, "observed_s": 3600, "wal_bytes_per_day_saved": 1000000, "disk_bytes_change": 0,
-					"size_bytes": 8192,
-				"updates_per_s": 10.5, "hot_pct": 0, "new": {}},
+				"size_bytes": 8192, "updates_per_s": 10.5, "hot_pct": 0, "new": {}},
 			{"oid": 20002, "relation": "public.log", "fillfactor": 100, "action": "keep", "cause": "few_updates",
 				"confidence": 0.9, "why": "hardly updated", "size_bytes": 8192}]}'::jsonb || differs
 $$;

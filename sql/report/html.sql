@@ -1,5 +1,9 @@
 -- HTML and pictures. Text from the database enters a page only through html().
 
+CREATE FUNCTION ff_internal.signed_size(bytes numeric) RETURNS text
+LANGUAGE sql STABLE
+RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(bytes)));
+
 -- Escapes a text for HTML. Line ends become spaces, unprintable characters U+FFFD.
 CREATE FUNCTION ff_internal.html(content text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT
@@ -37,8 +41,7 @@ BEGIN
                CASE f.form WHEN '' THEN ff_internal.html(c.value)
                            WHEN 'html' THEN c.value
                            WHEN 'B' THEN pg_size_pretty(c.value::numeric)
-                           WHEN '+B' THEN CASE WHEN c.value ^@ '-' THEN '' ELSE '+' END
-                                          || pg_size_pretty(c.value::numeric)
+                           WHEN '+B' THEN ff_internal.signed_size(c.value::numeric)
                            ELSE CASE WHEN f.form ^@ '+' AND c.value::numeric > 0 THEN '+' ELSE '' END
                                 || ff_internal.number(c.value::float8, left(d.digits, 1)::integer,
                                                       substr(d.digits, 2)) END AS content

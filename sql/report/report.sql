@@ -106,8 +106,7 @@ RETURN (
                 || ff_internal.span(ff_internal.setting('payback_time')),
             ff_internal.number(now.settled_hot_pct, 1, ' % HOT once settled'),
             'changed: CPU ' || -nullif(t.cpu_seconds_per_day_saved, 0) || ' s a day',
-            'disk ' || CASE WHEN t.disk_bytes_change < 0 THEN '' ELSE '+' END
-                || pg_size_pretty(t.disk_bytes_change)))),
+            'disk ' || ff_internal.signed_size(t.disk_bytes_change)))),
         t.large, ff_internal.history_chart(e.rel_id),
         (SELECT ff_internal.fill_chart(p.fill_histogram, p.sampled_at) FROM ff_internal.last_sample(t.evidence) p),
         E'</div>\n',

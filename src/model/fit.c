@@ -65,7 +65,7 @@ static const double
 
 /* All chosen; POWER from 0.05 to 1 by predictions for 24 seeds. */
 #define UNSEEN_DEAD		0.02	/* recently dead versions per live row that a sample may miss */
-#define TAKES_ALL			0.5		/* a transaction over this share of the rows takes all of them */
+#define TAKES_ALL		0.5		/* a transaction over this share of the rows takes all of them */
 #define FREEDOM			4.0		/* degrees of freedom of deviations: no outlier dominates */
 #define FATE_ROWS		20.0	/* most rows of a transaction that count as one in counting noise */
 #define EFFECTIVE		6.0		/* least effective number of draws */

@@ -257,9 +257,9 @@ static void
 plan_slots(const Evidence *e, FitPlan *p)
 {
 	double		known = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, rows)).rows;
-	double		left = bound(p->window.updated - known, 0, p->window.updated);
 	/* a statement may write other partitions, too */
-	double		part = (p->window.updated - left) / known;
+	double		part = bound(p->window.updated / known, 0, 1);
+	double		left = p->window.updated - part * known;
 
 	for (int i = 0; i < e->nstatements && p->nslots < TW_CLASSES - 4 - (e->event.rows > 0); i++)
 	{
