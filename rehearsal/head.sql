@@ -15,7 +15,7 @@ SELECT format('rows of %s to %s bytes; indexes: %s; sessions that update: %s. If
               indexes + 1, sessions)
   FROM ff_rehearsal.setup
  UNION ALL
-SELECT '    ' || (c->>'words') FROM ff_rehearsal.setup, jsonb_array_elements(mixture->'classes') c
+SELECT '    ' || (c->>'words') FROM ff_rehearsal.setup, jsonb_array_elements(workload->'classes') c
  UNION ALL
 SELECT format('%s: %s here, %s on the source', s.name, current_setting(s.name, true), s.there)
   FROM ff_rehearsal.setup, jsonb_each_text(document->'settings') s(name, there)

@@ -126,17 +126,17 @@ LANGUAGE sql STABLE
 AS $$
     WITH j AS MATERIALIZED (SELECT * FROM ff_rehearsal.judged(result))
     SELECT result || jsonb_build_object(
-               'verdict', verdict.verdict, 'brings', brings.verdict, 'hot_pct', b.measured, 'wal_pct', wal.measured,
+               'verdict', verdict.verdict, 'effect', effect.verdict, 'hot_pct', b.measured, 'wal_pct', wal.measured,
                'size_pct', size.measured, 'predicted_hot_pct', b.predicted,
                'predicted_hot_low', result->'predicted'->'hot_b'->1,
                'predicted_hot_high', result->'predicted'->'hot_b'->2,
                'left_out', jsonb_array_length(result->'never'),
                'headline', format(
                    '%s: a table %s times as large for %s %% %s WAL per update (%s to %s %%), HOT share %s points',
-                   brings.verdict, round(size.measured::numeric / 100, 2), abs(round(wal.measured::numeric - 100, 1)),
+                   effect.verdict, round(size.measured::numeric / 100, 2), abs(round(wal.measured::numeric - 100, 1)),
                    CASE WHEN wal.measured > 100 THEN 'more' ELSE 'less' END,
                    to_char(round(wal.low::numeric - 100, 1), f.f), to_char(round(wal.high::numeric - 100, 1), f.f),
                    to_char(round((b.measured - a.measured)::numeric, 1), f.f)))
-      FROM j a, j b, j wal, j size, j verdict, j brings, (SELECT 'FMSG99999990.0') f(f)
-     WHERE (a.place, b.place, wal.place, size.place, verdict.place, brings.place) = (1, 2, 3, 8, 12, 13)
+      FROM j a, j b, j wal, j size, j verdict, j effect, (SELECT 'FMSG99999990.0') f(f)
+     WHERE (a.place, b.place, wal.place, size.place, verdict.place, effect.place) = (1, 2, 3, 8, 12, 13)
 $$;

@@ -5,7 +5,7 @@ SET check_function_bodies = off;
 -- ticks: updates of a lap; pace: transactions per second; memory: bytes; loaded: rows on a page after loading;
 -- vacuumed: updates at the last vacuum; began, xid: time and transaction ID at which the phase began; cycle: see
 -- phase_begin()
-CREATE TABLE ff_rehearsal.setup (document jsonb, mixture jsonb, columns integer, indexes integer, new text,
+CREATE TABLE ff_rehearsal.setup (document jsonb, workload jsonb, columns integer, indexes integer, new text,
     sessions integer, runs jsonb DEFAULT '[]', rows bigint, ticks float8, pace float8, memory float8, loaded float8,
     vacuumed bigint, began timestamptz, xid bigint, cycle float8);
 CREATE TABLE ff_rehearsal.lap (id integer GENERATED ALWAYS AS IDENTITY, lsn pg_lsn, updates bigint, hot bigint,
@@ -30,7 +30,7 @@ CREATE FUNCTION ff_rehearsal.class(OUT k bigint, OUT c jsonb, OUT calls float8, 
     RETURNS SETOF record LANGUAGE sql STABLE AS $f$
     SELECT x.place - 1, x.c, n.calls, u.updates, u.updates > 1.001 * o.ticks
       FROM ff_rehearsal.setup o
-     CROSS JOIN LATERAL jsonb_array_elements(o.mixture->'classes') WITH ORDINALITY x(c, place)
+     CROSS JOIN LATERAL jsonb_array_elements(o.workload->'classes') WITH ORDINALITY x(c, place)
      CROSS JOIN LATERAL (SELECT greatest(1, (x.c->>'calls')::float8)) n(calls)
      CROSS JOIN LATERAL (SELECT n.calls / (x.c->>'rate')::float8 * CASE WHEN x.c ? 'part'
            THEN greatest(1, o.rows * (x.c->>'part')::float8) ELSE (x.c->>'rows')::float8 END) u(updates) $f$;
@@ -48,7 +48,7 @@ CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sq
         -- cycle: transactions in a cycle of the held snapshot, of which a lap has a whole number; xid: the ID at which
         -- the first phase began, if only these transactions had used IDs since
         UPDATE ff_rehearsal.setup o SET began = clock_timestamp(), xid = ff_rehearsal.xid() - t.before, cycle = t.a_lap
-               / greatest(1, round(o.ticks / nullif((o.mixture->>'held_cycle')::float8 * o.rows, 0)))
+               / greatest(1, round(o.ticks / nullif((o.workload->>'held_cycle')::float8 * o.rows, 0)))
           FROM (SELECT sum(a_lap), sum(floor(a_lap / 4 * phase + 0.5)) FROM class) t(a_lap, before)
     )
     SELECT ceil(sum(n) / min(sessions))::bigint || ' ' || string_agg(format('-D n%s=%s -D turn%1$s=%3$s', k, n::bigint,
@@ -59,7 +59,7 @@ CREATE FUNCTION ff_rehearsal.xid() RETURNS bigint LANGUAGE sql VOLATILE
     AS $f$ SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint $f$;
 CREATE FUNCTION ff_rehearsal.hold() RETURNS void LANGUAGE plpgsql AS $f$
 DECLARE until float8; BEGIN
-    SELECT xid + (floor((ff_rehearsal.xid() - xid) / cycle) + (mixture->>'held_share')::float8) * cycle INTO until
+    SELECT xid + (floor((ff_rehearsal.xid() - xid) / cycle) + (workload->>'held_share')::float8) * cycle INTO until
       FROM ff_rehearsal.setup;
     WHILE ff_rehearsal.xid() < until LOOP PERFORM pg_sleep(0.0005); END LOOP;
     END $f$;
@@ -70,9 +70,9 @@ CREATE FUNCTION ff_rehearsal.phase_end(each bigint) RETURNS boolean LANGUAGE sql
         seconds = l.seconds + extract(epoch FROM clock_timestamp() - o.began)
       FROM ff_rehearsal.setup o WHERE l.id = (SELECT max(id) FROM ff_rehearsal.lap);
     WITH due AS (UPDATE ff_rehearsal.setup o SET vacuumed = c.updates FROM ff_rehearsal.counter() c
-     WHERE (o.mixture->>'vacuum_gap')::float8 >= 0
-       AND c.dead > 0 AND c.dead >= c.live * greatest(0.01, (o.mixture->>'vacuum_share')::float8)
-       AND c.updates - o.vacuumed >= c.live * (o.mixture->>'vacuum_gap')::float8
+     WHERE (o.workload->>'vacuum_gap')::float8 >= 0
+       AND c.dead > 0 AND c.dead >= c.live * greatest(0.01, (o.workload->>'vacuum_share')::float8)
+       AND c.updates - o.vacuumed >= c.live * (o.workload->>'vacuum_gap')::float8
     RETURNING true) SELECT count(*) > 0 FROM due $f$;
 -- Ends a lap and begins the next. Returns its HOT share, with 'settled' if it is within a point of the lap before, or
 -- if another lap could end after six times the seconds of one.
@@ -144,14 +144,14 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
         THEN least(f.rows, greatest(1000, f.rows * o.memory / f.ram_bytes))
         ELSE least(f.rows, greatest(1000, least(o.ticks / 2, (
             SELECT min(o.ticks / 4 * (c->>'rate')::float8 / (c->>'part')::float8)
-              FROM jsonb_array_elements(o.mixture->'classes') c WHERE c ? 'part'),
-            o.ticks / nullif((o.mixture->>'held_cycle')::float8, 0)))) END
+              FROM jsonb_array_elements(o.workload->'classes') c WHERE c ? 'part'),
+            o.ticks / nullif((o.workload->>'held_cycle')::float8, 0)))) END
       FROM ff_rehearsal.setup s,
            jsonb_to_record(s.document->'table') f(rows float8, row_bytes float8, ram_bytes float8);
     WITH lap AS (
         UPDATE ff_rehearsal.setup o SET ticks = coalesce(w.updates * ceil(l.ticks / w.updates - 0.01), l.ticks)
           FROM ff_rehearsal.setup s
-         CROSS JOIN LATERAL (SELECT greatest(s.ticks, (s.mixture->>'held_cycle')::float8 * s.rows)) l(ticks)
+         CROSS JOIN LATERAL (SELECT greatest(s.ticks, (s.workload->>'held_cycle')::float8 * s.rows)) l(ticks)
          CROSS JOIN LATERAL (SELECT max(x.updates) FROM ff_rehearsal.class() x
                               WHERE x.updates <= greatest(3 * s.ticks, l.ticks)) w(updates)
         RETURNING o.*, ceil($1 * o.ticks / s.ticks) AS seconds

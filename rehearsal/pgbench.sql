@@ -1,6 +1,6 @@
--- Turns a mixture, a workload as JSON, into a pgbench script. Rehearsals and the bench run the same scripts.
+-- Turns a workload (JSON) into a pgbench script. Rehearsals and the bench run the same scripts.
 --
--- A mixture has the members
+-- A workload has the members
 --   table      name, and values: those of a new row {n}; the rows' key is the column id
 --   sessions   of pgbench
 --   oldest     number of the oldest row that is left to a session, its own from 1 on; the rows loaded are dealt out to
@@ -20,7 +20,7 @@
 -- Loaded rows are numbered from 1 to :rows, and the :i rows that a session has inserted from :own + 1 on. If a class
 -- takes a part of the table, its number of rows is a pgbench variable.
 
--- Returns pgbench lines for class k of mixture m. They set :a to the number of a call's first row and, if a call takes
+-- Returns pgbench lines for class k of workload m. They set :a to the number of a call's first row and, if a call takes
 -- several rows, :b to that of the last. For pick all, :a is a remainder modulo every.
 CREATE FUNCTION ff_rehearsal.pgbench_pick(m jsonb, k integer, c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -122,7 +122,7 @@ AS $$
       FROM call s
 $$;
 
--- Returns the pgbench script of a mixture: one transaction of one of its classes. It needs -D rows, sessions, and for
+-- Returns the pgbench script of a workload: one transaction of one of its classes. It needs -D rows, sessions, and for
 -- each class k (from 0) nk: its transactions in this phase, of all sessions together; turnk: calls that one session
 -- made before, -1 for pick follow; n, own and i: 0. Each class gets its exact number of transactions, spread evenly.
 -- pgbench's choice by weight is random: of sixteen passes over a table, the halves of a run could get five and eleven.

@@ -5,9 +5,9 @@
 \ir workload.sql
 \ir measure.sql
 \ir judge.sql
-INSERT INTO ff_rehearsal.setup (document, mixture, columns, indexes, new, sessions)
+INSERT INTO ff_rehearsal.setup (document, workload, columns, indexes, new, sessions)
 SELECT d.d, m.m, s.columns, s.indexes, s.new, (m.m->>'sessions')::integer
   FROM (SELECT :'document'::jsonb) d(d)
  CROSS JOIN ff_rehearsal.shape(d.d) s
- CROSS JOIN ff_rehearsal.mixture(d.d, s.new, s.resize) m(m);
-SELECT sessions, (mixture->>'held_cycle')::float8 > 0 FROM ff_rehearsal.setup;
+ CROSS JOIN ff_rehearsal.workload(d.d, s.new, s.resize) m(m);
+SELECT sessions, (workload->>'held_cycle')::float8 > 0 FROM ff_rehearsal.setup;

@@ -1,4 +1,5 @@
--- Turns the document of ff_rehearsal() into what runs on the scratch server: a table and a mixture (pgbench.sql).
+-- Turns the document of ff_rehearsal() into what runs on the scratch server: a table and its workload as pgbench.sql
+-- takes it.
 --
 -- The table is not an imitation. It has the key id, the integer n that no index has, one integer for each other index,
 -- and a padding that gives rows their lengths. What is measured, HOT share, WAL and size, depends on the lengths of
@@ -50,10 +51,9 @@ AS $$
       FROM pad p
 $$;
 
--- Returns the classes of a workload as classes of a mixture (pgbench.sql), with what only the rehearsal needs: rate,
--- rows for each row updated; indexed, it changes an indexed column; resizes, it changes the length of the row.
--- resize: what
--- sets the next length.
+-- Returns the classes of a document's workload as pgbench.sql takes them, with what only the rehearsal needs: rate,
+-- rows for each row updated; indexed, it changes an indexed column; resizes, it changes the length of the row. resize:
+-- what sets the next length.
 CREATE FUNCTION ff_rehearsal.classes(workload jsonb, sessions integer, resize text) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
@@ -63,7 +63,8 @@ AS $$
                sum(x.rate) FILTER (WHERE x.command = 'insert') OVER () AS inserts
           FROM jsonb_array_elements(workload->'classes') WITH ORDINALITY l(class, place)
          CROSS JOIN LATERAL jsonb_to_record(l.class) x(command text, pick text, rate float8, rows float8,
-               distance float8, near float8, skew float8, stride float8, indexed float8, resizes float8, whole float8)
+               distance float8, near float8, skew float8, stride float8, indexed float8, resizes float8,
+               all_rows float8)
     ), shaped AS (
         -- If only some updates change an indexed column, they become two classes. If updates return to new rows, each
         -- return becomes a class with its own distance, as in the twin.
@@ -73,7 +74,7 @@ AS $$
                c.stride < 0.5 AND c.rows <= 20 AND c.pick NOT IN ('turn', 'sweep') AND c.command = 'update' AS single,
                -- takes a share of the table: the twin gives other classes at most a quarter of the replayed rows
                c.part * greatest(1, c.stride) > 0.251 AND c.command = 'update' AS scaled,
-               CASE WHEN c.command = 'delete' THEN 'oldest' WHEN c.whole > 0 THEN 'all'
+               CASE WHEN c.command = 'delete' THEN 'oldest' WHEN c.all_rows > 0 THEN 'all'
                     -- a sweep not much faster than the inserts takes each new row once
                     WHEN c.pick = 'turn' OR c.pick = 'sweep' AND c.rate <= 1.2 * c.inserts THEN 'follow'
                     WHEN c.pick = 'sweep' THEN 'turn' ELSE c.pick END AS how
@@ -119,7 +120,7 @@ AS $$
       FROM shaped s CROSS JOIN LATERAL ceil(s.near / sessions) d(near)
 $$;
 
--- Describes a class of a mixture in words.
+-- Describes a class of a workload in words.
 CREATE FUNCTION ff_rehearsal.words(c jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
@@ -136,9 +137,10 @@ RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
        || format(CASE c->>'command' WHEN 'update' THEN '; %s %% of the updates' ELSE '; %s rows per 100 updates' END,
                  round(100 * (c->>'rate')::numeric, 1));
 
--- Returns the mixture of a document, with what the phases need: when to vacuum (vacuum_share, vacuum_gap), and the part of
--- a cycle in which a snapshot is held (held_share), in updates of each row (held_cycle, 0: none is held).
-CREATE FUNCTION ff_rehearsal.mixture(document jsonb, new text, resize text) RETURNS jsonb
+-- Returns the workload of a document as pgbench.sql takes it, with what the phases need: when to vacuum (vacuum_share,
+-- vacuum_gap), and the part of a cycle in which a snapshot is held (held_share), in updates of each row (held_cycle, 0:
+-- none is held).
+CREATE FUNCTION ff_rehearsal.workload(document jsonb, new text, resize text) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
     SELECT jsonb_build_object('sessions', s.sessions, 'held_share', h.share, 'classes', (
@@ -155,8 +157,8 @@ AS $$
                'table', jsonb_build_object('name', 'ff_rehearsal.t', 'values', new))
       FROM (SELECT l.*, (SELECT sum(c.rate / c.rows)
                            FROM jsonb_to_recordset(document->'workload'->'classes') c(rate float8, rows float8))
-              FROM jsonb_to_record(document->'workload') l(lag float8, held float8, held_share float8, replayed_rows float8))
-           h(lag, held, share, rows, work)
+              FROM jsonb_to_record(document->'workload')
+                   l(lag float8, held float8, held_share float8, replayed_rows float8)) h(lag, held, share, rows, work)
       -- As many sessions as make the oldest snapshot about as old as on the source. With 3, 5 or 8 sessions, the order
       -- of pgbench_script() would give each session the same class many times in a row.
      CROSS JOIN LATERAL (SELECT CASE WHEN h.lag < 0.25 THEN 1 WHEN h.lag < 1 THEN 2 ELSE 4 END) s(sessions)

@@ -135,7 +135,7 @@ AS $$
                        ff_internal.counted(clusters, 'cluster'),
                        count(*) FILTER (WHERE s.state IN ('ok', 'imported'))) FROM unnest(sources) s),
         (SELECT format(E'%s advised%s.</h1>\n', ff_internal.counted(count(*), 'change'),
-                       ': ' || nullif(ff_internal.brings(
+                       ': ' || nullif(ff_internal.effect_words(
                        sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change)), ''))
            FROM unnest(changes) c),
         format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n',

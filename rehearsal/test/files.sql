@@ -7,7 +7,7 @@ CREATE SCHEMA ff_rehearsal;
 \i rehearsal/judge.sql
 SELECT * FROM no_plan();
 
--- ------------------------------------------------------------------ the pgbench script of a mixture
+-- ------------------------------------------------------------------ the pgbench script of a workload
 CREATE FUNCTION script(class jsonb, others jsonb DEFAULT '[]') RETURNS text LANGUAGE sql AS $$
     SELECT ff_rehearsal.pgbench_script(jsonb_build_object('classes',
         jsonb_build_array(class || '{"weight": 1}') || others,
@@ -116,7 +116,7 @@ SELECT is(ARRAY(SELECT sizes(document(array_fill(88, '{16}'), array_fill(48, '{1
     '{{88},{72},{56},{48},{48}}', 'rows shrink by thirds');
 DROP TABLE ff_rehearsal.t;
 
--- ------------------------------------------------------------------ a workload as a mixture
+-- ------------------------------------------------------------------ a workload as pgbench.sql takes it
 CREATE FUNCTION class(c jsonb) RETURNS jsonb LANGUAGE sql AS $$
     SELECT ff_rehearsal.classes(jsonb_build_object('replayed_rows', 1000, 'classes', jsonb_build_array(
         '{"command": "update", "pick": "any", "rate": 1, "rows": 1, "calls": 1, "distance": 1, "near": 0, "skew": 1, '
@@ -134,26 +134,26 @@ SELECT is(jsonb_array_length(class('{"indexed": 4e-16}')), 1,
     'a share of indexed updates that is a rounding error makes no class');
 SELECT is((class('{"indexed": 0.25}')->1->>'rate')::float8, 0.25::float8,
     'each of two classes has its share of the rate');
-SELECT is(class('{"pick": "sweep", "rows": 500, "stride": 2, "whole": 1}')->0->>'pick', 'all',
+SELECT is(class('{"pick": "sweep", "rows": 500, "stride": 2, "all_rows": 1}')->0->>'pick', 'all',
     'a sweep over every second row is of the whole table');
-SELECT is(class('{"pick": "sweep", "rows": 334, "stride": 2, "whole": 1}')->0->>'part', '0.5',
+SELECT is(class('{"pick": "sweep", "rows": 334, "stride": 2, "all_rows": 1}')->0->>'part', '0.5',
     'a sweep of the whole table is one also after the table grew');
 SELECT is(class('{"pick": "sweep", "rows": 10}')->0->>'pick', 'turn', 'a sweep in parts takes rows in turn');
 SELECT is(class('{"rows": 400}')->0->>'part', '0.4', 'a class of 400 rows of 1000 is scaled to a part of the table');
 SELECT is((class('{"rows": 400}')->0->>'weight')::float8, 1 / 8000.0::float8,
     'a class that is scaled to a part of the table is rarer');
 SELECT is(class('{"command": "delete", "pick": "oldest"}'), NULL, 'without inserts there is no class of deletes');
-SELECT is((SELECT ff_rehearsal.mixture(
+SELECT is((SELECT ff_rehearsal.workload(
     '{"workload": {"lag": 2, "replayed_rows": 1000, "classes": [{"command": "insert", "rate": 1, "rows": 1, '
     '"indexed": 0}, {"command": "delete", "rate": 1, "rows": 7, "indexed": 0}]}}',
     '', ''))->>'oldest',
-    '1 - :rows / :sessions + :turn1 * 7', 'a mixture with deletes knows the oldest row left');
-SELECT is((SELECT ff_rehearsal.mixture(
+    '1 - :rows / :sessions + :turn1 * 7', 'a workload with deletes knows the oldest row left');
+SELECT is((SELECT ff_rehearsal.workload(
     '{"workload": {"lag": 0, "held": 50, "held_share": 0.25, "replayed_rows": 1000, "classes": [{"command": '
     '"update", "rate": 1, "rows": 4}]}}',
     '', ''))->>'held_cycle',
     '0.8', 'a snapshot held for 50 transactions of 200, which are 800 updates of 1000 rows');
-SELECT is((SELECT ff_rehearsal.mixture(
+SELECT is((SELECT ff_rehearsal.workload(
     '{"workload": {"lag": 0, "held": 0.8, "held_share": 0.4, "replayed_rows": 1000, "classes": [{"command": '
     '"update", "rate": 1, "rows": 4}]}}',
     '', ''))->>'held_cycle',
@@ -163,7 +163,7 @@ SELECT is((SELECT ff_rehearsal.mixture(
 CREATE TABLE ff_rehearsal.t (id int PRIMARY KEY, n int);
 CREATE FUNCTION prepared(classes jsonb, held float8) RETURNS void LANGUAGE sql AS $$
     TRUNCATE ff_rehearsal.setup, ff_rehearsal.lap;
-    INSERT INTO ff_rehearsal.setup (document, mixture, sessions, rows, ticks)
+    INSERT INTO ff_rehearsal.setup (document, workload, sessions, rows, ticks)
     VALUES ('{"table": {"rows": 100000, "row_bytes": 100, "ram_bytes": 1e12}}',
         jsonb_build_object('sessions', 1, 'held_cycle', held, 'held_share', 0.5, 'classes', classes), 1, 1000, 4000) $$;
 -- chosen(CLASSES): the choice of rows and lap if 1,000 single updates take a second and laps begin with 8 s
@@ -219,7 +219,7 @@ SELECT results_eq('SELECT cycle, ff_rehearsal.xid() - xid BETWEEN 2000 AND 3000 
 COMMIT;
 SELECT ok(:'held', 'lap: with a held snapshot, rows are updates divided by its cycle');
 -- vacuum_gap 0.75 of 2,000 live rows is 1,500 updates
-UPDATE ff_rehearsal.setup SET ticks = 4000, mixture = mixture || '{"vacuum_share": 0.2, "vacuum_gap": 0.75}',
+UPDATE ff_rehearsal.setup SET ticks = 4000, workload = workload || '{"vacuum_share": 0.2, "vacuum_gap": 0.75}',
     vacuumed = 0;
 CREATE FUNCTION due(updated bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -293,7 +293,7 @@ SELECT is(ff_rehearsal.outcome(result(wal_b => 150))->>'headline',
     '+98.0 points',
     'headline: more WAL');
 SELECT results_eq($$
-    SELECT o->>'verdict', o->>'brings', round((o->>'hot_pct')::numeric, 6), round((o->>'wal_pct')::numeric, 6),
+    SELECT o->>'verdict', o->>'effect', round((o->>'hot_pct')::numeric, 6), round((o->>'wal_pct')::numeric, 6),
         round((o->>'size_pct')::numeric, 6), o->>'predicted_hot_pct', o->>'predicted_hot_low', o->>'predicted_hot_high',
         o->>'left_out'
     FROM ff_rehearsal.outcome(result('{"never": ["a batch"]}')) o $$,
@@ -319,8 +319,8 @@ SELECT is((pays(result(wal_b => 99))), 'no measurable difference', 'effect: 1 % 
 SELECT is((pays(jsonb_set(result(wal_b => 99), '{runs}',
     (SELECT jsonb_agg(r || jsonb_build_object('size_bytes', CASE r->>'side' WHEN 'B' THEN small ELSE 10000 END))
         FROM jsonb_array_elements(result(wal_b => 99)->'runs') r)))),
-    brings, format('effect: the same WAL and a table of %s bytes instead of 10000', small))
-    FROM (VALUES (9700, 'saves space'), (9900, 'no measurable difference')) x(small, brings);
+    effect, format('effect: the same WAL and a table of %s bytes instead of 10000', small))
+    FROM (VALUES (9700, 'saves space'), (9900, 'no measurable difference')) x(small, effect);
 SELECT is((pays(result(wal_b => 150))), 'writes more WAL', 'effect: more WAL');
 SELECT is((pays(jsonb_set(result(wal_b => 90), '{runs,0,wal_bytes}', '88'))), 'no measurable difference',
     'effect: none if equal runs differ as much');

@@ -495,7 +495,7 @@ BEGIN
                           'at %s; %s; %s',
                           r.to_fillfactor, round(r.hot_pct::numeric, 1),
                           trim_scale(round(r.predicted_hot_pct::numeric, 1)), round(r.wal_pct::numeric),
-                          round(r.size_pct::numeric), r.from_fillfactor, r.verdict, r.brings)
+                          round(r.size_pct::numeric), r.from_fillfactor, r.verdict, r.effect)
                    || CASE WHEN r.left_out > 0
                            THEN format(', with %s of its kinds of work left out as too rare', r.left_out) ELSE '' END
               INTO rehearsed

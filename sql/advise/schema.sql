@@ -72,9 +72,9 @@ CREATE TABLE ff_internal.rehearsal (
     verdict            text NOT NULL CHECK (
         verdict IN ('prediction held', 'did not hold', 'not settled', 'noise too large', 'prediction too wide')),
         -- whether the prediction held
-    brings             text NOT NULL CHECK (
-        brings IN ('saves WAL', 'writes more WAL', 'saves space', 'no measurable difference', 'cannot be told')),
-        -- what the change brings, judged only by what was measured
+    effect             text NOT NULL CHECK (
+        effect IN ('saves WAL', 'writes more WAL', 'saves space', 'no measurable difference', 'cannot be told')),
+        -- of the change, judged only by what was measured
     hot_pct            double precision NOT NULL CHECK (hot_pct BETWEEN 0 AND 100),
         -- HOT share measured at to_fillfactor, percent
     wal_pct            double precision NOT NULL CHECK (wal_pct > 0 AND wal_pct < 'infinity'),

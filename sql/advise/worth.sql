@@ -22,7 +22,7 @@ RETURN (SELECT ff_internal.less_or_more(nullif(w.bytes, 0)) || ' WAL' || w.per
           FROM ff_internal.wal_rate(wal, updates_per_s, watched_s) w);
 
 -- The total effect of changes, in words; of rewrites apart. wal_pct: of the WAL of the updates.
-CREATE FUNCTION ff_internal.brings(wal_saved numeric, disk numeric, updates_per_s float8 DEFAULT NULL,
+CREATE FUNCTION ff_internal.effect_words(wal_saved numeric, disk numeric, updates_per_s float8 DEFAULT NULL,
     watched_s float8 DEFAULT NULL, wal_pct numeric DEFAULT NULL, rewrites bigint DEFAULT 0,
     rewrite_s float8 DEFAULT NULL, rewrite_disk numeric DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
@@ -46,7 +46,7 @@ RETURN (
                'words', CASE WHEN t.changes > 0
                THEN concat(ff_internal.counted(t.changes, 'change'), CASE WHEN t.provisional < t.changes
                       THEN ' (' || nullif(t.provisional, 0) || ' of them provisional, which are not counted here)' END,
-                      ': ' || nullif(ff_internal.brings(
+                      ': ' || nullif(ff_internal.effect_words(
                           t.wal_saved, t.disk_bytes_change - coalesce(t.rewrites_disk, 0), t.updates_per_s,
                           t.observed_s, 100 * t.wal_saved / nullif(t.wal_now, 0), t.rewriting, t.rewrite_seconds,
                           t.rewrites_disk),

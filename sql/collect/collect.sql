@@ -280,8 +280,8 @@ BEGIN
             END IF;
         END IF;
     END IF;
-    IF s.inserted_width > 0 AND s.inserted_lengths IS NULL THEN
-        s.inserted_lengths := ARRAY[8 * ceil(s.inserted_width / 8), coalesce(nullif(s.live_rows, 0), s.dead_rows)];
+    IF s.inserted_width > 0 AND s.inserted_length IS NULL THEN
+        s.inserted_length := ARRAY[8 * ceil(s.inserted_width / 8), coalesce(nullif(s.live_rows, 0), s.dead_rows)];
     END IF;
     s.rel_id := id;
     s.sampled_at := began_at;

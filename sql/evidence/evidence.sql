@@ -62,17 +62,17 @@ AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
 
 -- Share (0 to 1) of the rows updated since began_at whose statement sets an indexed column. If the statements explain
--- too few of the updates, or the columns of one are unknown: 0 if only the primary key is indexed and
--- mostly_hot (most updates are HOT and no page shows otherwise), else NULL.
-CREATE FUNCTION ff_internal.indexed_share(relation regclass, began_at timestamptz, updated bigint, mostly_hot boolean)
-RETURNS float8
+-- too few of the updates, or the columns of one are unknown: 0 if only the primary key is indexed, at least half of
+-- the recent updates were HOT (chosen) and no page shows otherwise (same_page: seen_same_page), else NULL.
+CREATE FUNCTION ff_internal.indexed_share(
+    relation regclass, began_at timestamptz, updated bigint, recent_hot_share float8, same_page float8) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= ff_internal.threshold('EXPLAINED') * updated
                 THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && (SELECT ff_internal.indexed_columns($1))),
                               0) / sum(s.rows)::float8
                 -- keys hardly ever change, and neither pages nor counters show that they did
-                WHEN mostly_hot
+                WHEN recent_hot_share >= 0.5 AND coalesce(same_page, 0) = 0
                      AND NOT EXISTS (SELECT 1 FROM ff_internal.server v, pg_index i
                                        JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = $1 AND i.indislive AND NOT i.indisprimary
@@ -167,7 +167,7 @@ AS $$
            (SELECT p.sqlstate || ' ' || p.message FROM ff_internal.problem p WHERE p.rel_id = e.rel_id),
            p.sampled_at, p.blocks, p.live_rows, p.rows_per_page, p.inserted_width, p.updated_width,
            p.update_group_rows, v.hot, v.same_page, v.newpage,
-           y.indexed, r.hot_updated / nullif(r.updated, 0)::float8, s.newpage_share,
+           y.indexed, o.hot, s.newpage_share,
            s.blocked_share, s.recoverable_share, s.kept_share, s.kept_with_room,
            CASE WHEN s.recoverable_share >= ff_internal.threshold('LACKING')
                 THEN ff_internal.held_back(e.rel_id, f.since_began_at, p.sampled_at) END
@@ -193,9 +193,10 @@ AS $$
                           WHERE p.fillfactor = e.fillfactor
                             AND p.sampled_at >= coalesce(h.samples_from, '-infinity')) v ON true
      -- what the statements say of indexed columns, only if it matters; OFFSET: evaluated once
-     CROSS JOIN LATERAL (SELECT CASE WHEN r.hot_updated < ff_internal.threshold('NEARLY_ALL') * r.updated
-                                     THEN ff_internal.indexed_share(e.relid, n.began_at, (n.counted).updated,
-                                              coalesce(v.same_page, 0) = 0 AND r.hot_updated >= 0.5 * r.updated) END
+     CROSS JOIN LATERAL (SELECT r.hot_updated / nullif(r.updated, 0)::float8) o(hot)
+     CROSS JOIN LATERAL (SELECT CASE WHEN o.hot < ff_internal.threshold('NEARLY_ALL')
+                                     THEN ff_internal.indexed_share(
+                                          e.relid, n.began_at, (n.counted).updated, o.hot, v.same_page) END
                         OFFSET 0) y(indexed)
       LEFT JOIN LATERAL ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated, v.same_page, v.newpage,
                                                   y.indexed, v.hot) s ON r.updated > 0

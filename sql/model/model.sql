@@ -231,15 +231,12 @@ AS $$
     SELECT i
       FROM (SELECT n.*, t.*, h.*, (e.since).*, e.since_change_s AS observed_s,
                    greatest(0, r.updated - coalesce((e.since).updated, 0)) AS earlier_updated,
-                   coalesce(e.indexed_share, ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated,
-                                coalesce(e.seen_same_page, 0) = 0
-                                AND (e.recent).hot_updated >= 0.5 * (e.recent).updated))
-                       AS indexed_share,
+                   coalesce(e.indexed_share, ff_internal.indexed_share(
+                       e.relation, e.began_at, (e.counted).updated, e.hot_share, e.seen_same_page)) AS indexed_share,
                    e.blocks, e.live_rows, e.rows_per_page, s.rows_per_page_max, s.updated_pct,
                    e.seen_hot, e.seen_same_page, e.seen_newpage AS seen_moved,
-                   s.inserted_lengths::float8[] AS inserted_length, s.updated_lengths::float8[] AS updated_length,
-                   s.group_old_page::float8[], s.group_new_page::float8[],
-                   s.update_distances::float8[] AS update_distance, s.update_ages::float8[] AS update_age,
+                   s.inserted_length::float8[], s.updated_length::float8[], s.group_old_page::float8[],
+                   s.group_new_page::float8[], s.update_distance::float8[], s.update_age::float8[],
                    e.fillfactor, o.standing, o.prior_updated, o.prior_cost, e.indexes, e.index_bytes, e.ram_bytes,
                    v.scale AS vacuum_scale, v.threshold AS vacuum_threshold, v.most AS vacuum_most,
                    CASE WHEN v.enabled AND ff_internal.server_setting('autovacuum') = 'on'

@@ -34,15 +34,15 @@ CREATE TABLE ff_internal.page_sample (
     updated_pct          real,       -- live rows updated since insert, percent of live rows
     update_group_rows    real,       -- rows of a page that one transaction updated, median over these rows; kept
     fill_histogram       integer[],  -- pages read by used share, ten bins from 0 to 100 %; not scaled to the table
-    inserted_lengths     real[],     -- MAXALIGNed lengths of rows never updated: up to 16 pairs of bytes and rows,
+    inserted_length     real[],     -- MAXALIGNed lengths of rows never updated: up to 16 pairs of bytes and rows,
         -- ascending; neighbours are merged to their mean; pooled
-    updated_lengths      real[],     -- the same for rows updated since insert; pooled
+    updated_length      real[],     -- the same for rows updated since insert; pooled
     group_old_page       real[],     -- updated rows by how many rows of their page the same transaction updated: 1, 2,
         -- 3-4, 5-8, ..., 129-256, more; pooled
     group_new_page       real[],     -- the same on pages that one update filled with rows of other pages; pooled
-    update_distances     real[],     -- updated rows by transactions between the inserts of their page and their newest
+    update_distance     real[],     -- updated rows by transactions between the inserts of their page and their newest
         -- version; bin i: 2^i to below 2^(i+1), the first includes 0; pooled
-    update_ages          real[],     -- updated rows by transactions since their newest version, same bins
+    update_age          real[],     -- updated rows by transactions since their newest version, same bins
     changed_columns      real[]      -- of updates whose old and new version are in one page, up to ten a page: how many
         -- were compared, then by attnum how many changed the column; not scaled to the table; pooled
 );

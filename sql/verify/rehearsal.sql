@@ -115,7 +115,7 @@ BEGIN
         SELECT k.measured_at FROM ff_internal.rehearsal k WHERE k.rel_id = stored.rel_id
          ORDER BY k.measured_at DESC LIMIT most_kept);
     RETURN format('stored: %s instead of %s: %s; %s', stored.to_fillfactor, stored.from_fillfactor, stored.verdict,
-                  stored.brings);
+                  stored.effect);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal_result(jsonb) IS

@@ -87,9 +87,7 @@ $$;
 
 -- The rows of ff_verify(). Of its own, because check_role() must run before this is planned, see show_shards().
 CREATE FUNCTION ff_internal.verified(target regclass DEFAULT NULL, all_measures boolean DEFAULT false)
-RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
-               before float8, after float8, predicted float8,
-               difference_low float8, difference_high float8, unit text, note text, undo text)
+RETURNS SETOF ff_internal.verified
 LANGUAGE sql STABLE ROWS 1000
 SET jit = off
 AS $$
@@ -156,9 +154,7 @@ AS $$
 $$;
 
 CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
-RETURNS TABLE (relation regclass, changed_at timestamptz, change text, measure text, verdict text,
-               before float8, after float8, predicted float8,
-               difference_low float8, difference_high float8, unit text, note text, undo text)
+RETURNS SETOF ff_internal.verified
 LANGUAGE sql STABLE ROWS 1000
 AS $$
     SELECT ff_internal.check_role('reader');

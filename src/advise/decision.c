@@ -37,11 +37,14 @@ place_of(const double *a, double fillfactor)
 	return -1;
 }
 
-/* The cost divided by another one from which the other is not just better, but clearly. */
+/*
+ * The cost divided by another one from which the other is not just better, but clearly; or a part of that
+ * saving better.
+ */
 static double
-clear_ratio(const DnFacts *f)
+clear_ratio(const DnFacts *f, double part)
 {
-	double		left = 1 - CLEAR_GAINS * f->min_gain;
+	double		left = 1 - part * CLEAR_GAINS * f->min_gain;
 
 	return left > 0 ? 1 / left : INFINITY;
 }
@@ -174,7 +177,7 @@ siblings_step(const DnFacts *f)
 	}
 	if (best < 0 || own < 0)
 		return NAN;
-	if (advised >= 0 && cost[advised] < cost[best] + log(clear_ratio(f)))
+	if (advised >= 0 && cost[advised] < cost[best] + log(clear_ratio(f, 1)))
 		best = advised;
 	return cost[best] - cost[own] <= log(1 - f->min_gain) ? step[best] : step[own];
 }
@@ -193,7 +196,7 @@ consider(const DnFacts *f, DnDecision *d)
 	d->step = f->advised_step;
 	d->gain = f->advised_step == f->current_step ? 1 : f->model_gain;
 	if (other < 0 || own < 0 || other == own ||
-		!(f->step_cost[other] < f->step_cost[own] * clear_ratio(f)))
+		!(f->step_cost[other] < f->step_cost[own] * clear_ratio(f, 1)))
 		return;
 	d->step = siblings;
 	d->gain = siblings == f->current_step ? 1 : f->best_gain / f->step_cost[other];
@@ -351,7 +354,7 @@ unworthy(const DnFacts *f, const DnDecision *d)
 static const char *
 hindrance(const DnFacts *f, const DnDecision *d, int way)
 {
-	int			clear = d->gain >= clear_ratio(f);
+	int			clear = d->gain >= clear_ratio(f, 1);
 	int			standing = sign(f->standing_to - f->standing_from);
 	/* what the fit left out does not matter if enough is left */
 	double		apart = f->updated - f->set_apart >= ENOUGH * f->min_updates ? f->set_apart : 0;
@@ -410,14 +413,14 @@ no_hot_gain(const DnFacts *f, const DnDecision *d)
 	int			now = place_of(f->step_fillfactor, d->current_step);
 	double		seen = 100 * f->recent_hot_updated / f->recent_updated;
 	double		predicted = then < 0 ? NAN : f->step_hot[then];
-	double		clear = CLEAR_GAINS * f->min_gain * (stands(f, d) ? STANDS : 1);
 	double		any = then >= 0 && f->step_rewrites[then] > 0 ? fmax(1, or_else(f->rewrite_gain, 1)) : 1;
+	double		clear = any * clear_ratio(f, stands(f, d) ? STANDS : 1);
 
 	/* as shown, in tenths */
 	if (rint(10 * predicted) < rint(10 * seen) ||
 		(then >= 0 && now >= 0 && f->step_settled[then] < f->step_settled[now] - 100 * LACKING))
 		return "less_hot";
-	return predicted < seen + 100 * LACKING && 1 - any / d->gain < clear ? "no_hot_gain" : NULL;
+	return predicted < seen + 100 * LACKING && d->gain < clear ? "no_hot_gain" : NULL;
 }
 
 /* Why a step is not advised at all; NULL: it may be. */

@@ -14,7 +14,7 @@
 #include "base/compat.h"
 #include "base/numbers.h"
 
-#define WHOLE(name, ...) extern int ff_##name;
+#define INTEGER(name, ...) extern int ff_##name;
 #define REAL(name, ...) extern double ff_##name;
 #include "base/settings.h"
 

@@ -20,7 +20,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(ff_setting);
 
-#define WHOLE(name, ...) int ff_##name;
+#define INTEGER(name, ...) int ff_##name;
 #define REAL(name, ...) double ff_##name;
 #include "base/settings.h"
 
@@ -32,7 +32,7 @@ extern PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
-#define WHOLE(name, boot, least, most, unit, description) \
+#define INTEGER(name, boot, least, most, unit, description) \
 	DefineCustomIntVariable("fillfactor_advisor." #name, description, NULL, &ff_##name, boot, least, \
 							most, PGC_USERSET, unit, NULL, NULL, NULL);
 #define REAL(name, boot, least, most, unit, description) \

@@ -51,16 +51,13 @@ ff_evidence_window(const Evidence *e)
 		n = first + 1;
 	for (int i = 0; i < n; i++)
 	{
-		const EvInterval *v = &e->interval[i];
-		double		usual = sum.inserted / sum.updated * v->updated;
+		EvInterval	v = e->interval[i];
+		double		usual = sum.inserted / sum.updated * v.updated;
 
-		sum.seconds += v->seconds;
-		sum.inserted += fresh && i == first && v->inserted > LOAD * usual ? usual : v->inserted;
-		sum.updated += v->updated;
-		sum.hot += v->hot;
-		sum.newpage += v->newpage;
-		sum.deleted += v->deleted;
-		sum.vacuums += isnan(v->vacuums) ? 0 : v->vacuums;
+		if (fresh && i == first && v.inserted > LOAD * usual)
+			v.inserted = usual;
+#define INTERVAL(field) sum.field += v.field;
+#include "model/fields.h"
 	}
 	return sum;
 }

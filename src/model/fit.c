@@ -123,7 +123,7 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
 		if (known && c->stride > 1)
 			c->stride = floor(stride + 0.5);
 		c->rows = floor(p->mean_live * p->scale / c->stride);
-		c->whole = 1;
+		c->all_rows = 1;
 		c->pick = c->stride > 1 && c->pick <= TW_NEWEST ? TW_ANY : TW_SWEEP;
 	}
 	else if (n * (c->stride > 1 ? c->stride : 1) >= FIT_SHARE * p->mean_live)
@@ -178,8 +178,8 @@ make_class(const FitPlan *p, const FitSlot *s, const double *u, TwinClass *c)
 	if (s->once > 0)
 	{
 		c->pick = TW_SWEEP;
-		c->whole = s->rows >= TAKES_ALL * p->mean_live;
-		c->rows = bound((c->whole ? p->mean_live : s->rows) * p->scale, 1, p->rows);
+		c->all_rows = s->rows >= TAKES_ALL * p->mean_live;
+		c->rows = bound((c->all_rows ? p->mean_live : s->rows) * p->scale, 1, p->rows);
 		c->indexed = s->indexed;
 		c->resizes = p->resizes;
 		return;

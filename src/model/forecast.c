@@ -39,7 +39,7 @@ longest(const TwinWorkload *l)
 	for (int i = 0; i < l->nclasses; i++)
 	{
 		const TwinClass *c = &l->class[i];
-		double		passes = c->whole && c->pick == TW_SWEEP ? bound(c->stride, 1, MOST_PASSES) : 1;
+		double		passes = c->all_rows && c->pick == TW_SWEEP ? bound(c->stride, 1, MOST_PASSES) : 1;
 
 		if (c->command == EV_UPDATE && c->rate > 0.1)
 			result = fmax(result, passes * bound(c->rows / c->rate, 0, 2 * CHUNK_TICKS));

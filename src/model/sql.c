@@ -127,7 +127,7 @@ append_workload(StringInfo t, const FitPlan *plan, const TwinWorkload *l)
 						 t->data[t->len - 1] == '[' ? "" : ", ", commands[c->command], picks[c->pick]);
 		append_numbers(t, SHORT, (Number[]) {
 			OF(c, rate), OF(c, rows), OF(c, calls), OF(c, distance), OF(c, near), OF(c, skew),
-			OF(c, stride), OF(c, indexed), OF(c, resizes), OF(c, whole), {NULL}
+			OF(c, stride), OF(c, indexed), OF(c, resizes), OF(c, all_rows), {NULL}
 		});
 		appendStringInfoChar(t, '}');
 	}

@@ -562,7 +562,7 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 	int64_t		span = n * stride;
 	int64_t		id;
 
-	if (c->whole && c->pick != TW_SWEEP)
+	if (c->all_rows && c->pick != TW_SWEEP)
 		return (t->first_row + stride - 1) / stride * stride;
 	if (c->pick == TW_SWEEP && stride > 1 && t->next_row > t->first_row)
 	{
@@ -655,7 +655,7 @@ transaction(Twin *t, int class)
 	const TwinClass *c = &t->workload.class[class];
 	int64_t		n = round_at_random(t, c->rows);
 
-	if (c->whole)
+	if (c->all_rows)
 		n = (int64_t) bound(ceil((double) (t->next_row - t->first_row) / bound(c->stride, 1, TW_ROWS)), 1,
 							WHOLE_MOST * c->rows);
 	next_xid(t);

@@ -55,7 +55,7 @@ typedef struct TwinClass
 	double		skew;			/* exponent of the power law, 1 is Zipf's */
 	double		stride;			/* from one of its rows to the next; 1: neighbours, 0:
 								 * each row is picked by itself */
-	int			whole;			/* a transaction takes every "stride"-th row of the whole table:
+	int			all_rows;		/* a transaction takes every "stride"-th row of the whole table:
 								 * TW_SWEEP other rows each time, TW_ANY always the same */
 	double		indexed;		/* 0..1, share of updates that change an indexed column */
 	int			apart;			/* TW_ANY, TW_SKEWED: any row may be its first; else the same rows

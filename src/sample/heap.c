@@ -52,12 +52,12 @@ static const FfColumn columns[] = {
 	{"updated_pct", FF_PERCENT, FF_HEAP_UPDATED_ROWS, FF_HEAP_LIVE_ROWS},
 	{"update_group_rows", FF_MEDIAN, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS, .pool = FF_KEPT},
 	{"fill_histogram", FF_FILL},
-	{"inserted_lengths", FF_LENGTHS, FF_INSERTED_LENGTHS, .pool = FF_ADDED},
-	{"updated_lengths", FF_LENGTHS, FF_UPDATED_LENGTHS, .pool = FF_ADDED},
+	{"inserted_length", FF_LENGTHS, FF_INSERTED_LENGTHS, .pool = FF_ADDED},
+	{"updated_length", FF_LENGTHS, FF_UPDATED_LENGTHS, .pool = FF_ADDED},
 	{"group_old_page", FF_GROUPS, FF_OLD_PAGE_GROUPS, .pool = FF_ADDED},
 	{"group_new_page", FF_GROUPS, FF_NEW_PAGE_GROUPS, .pool = FF_ADDED},
-	{"update_distances", FF_POWERS, FF_UPDATE_DISTANCES, .pool = FF_ADDED},
-	{"update_ages", FF_POWERS, FF_UPDATE_AGES},
+	{"update_distance", FF_POWERS, FF_UPDATE_DISTANCES, .pool = FF_ADDED},
+	{"update_age", FF_POWERS, FF_UPDATE_AGES},
 	{"changed_columns", FF_CHANGED,.pool = FF_ADDED}
 };
 

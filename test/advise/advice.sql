@@ -262,10 +262,10 @@ SET LOCAL fillfactor_advisor.min_worth = 0;
 SELECT is(array_agg(relation::oid), :'worthy'::oid[], 'min_worth 0: any change is advised, in the same order')
 	FROM ff_advise() WHERE action = 'lower';
 ROLLBACK TO worth;
-SELECT is(ff_internal.brings(3e9, 5e6, 50, 7200, 32, 2, 100, -3e6),
+SELECT is(ff_internal.effect_words(3e9, 5e6, 50, 7200, 32, 2, 100, -3e6),
 	'about 2861 MB less WAL a day (-32 %), 4883 kB more disk; 2930 kB less disk by 2 rewrites (about 100 s)',
 	'the total of changes, in words');
-SELECT is(ff_internal.brings(3e9, -5e6, 50, 3599, 32),
+SELECT is(ff_internal.effect_words(3e9, -5e6, 50, 3599, 32),
 	'about 678 kB less WAL per 1,000 updates (-32 %), 4883 kB less disk',
 	'watched for less than an hour: per 1,000 updates');
 SELECT is(ff_internal.plan_total(ARRAY(SELECT jsonb_build_object('provisional', p, 'wal_saved', 3e9,

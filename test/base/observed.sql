@@ -125,8 +125,8 @@ SELECT is(index_definitions,
 	ARRAY['CREATE UNIQUE INDEX account_pkey ON public.account USING btree (id)',
 		'CREATE INDEX account_seen ON public.account USING btree (my_schema.rounded(seen))'],
 	'index definitions are the source''s, or else those here') FROM ff_internal.relation WHERE relname = 'account';
-SELECT is((s.blocks, s.blocks_read, s.live_rows, s.dead_rows, s.inserted_width, s.inserted_lengths, s.rows_per_page,
-	s.updated_lengths, s.superseded_hot)::text,
+SELECT is((s.blocks, s.blocks_read, s.live_rows, s.dead_rows, s.inserted_width, s.inserted_length, s.rows_per_page,
+	s.updated_length, s.superseded_hot)::text,
 	(1000::bigint, 0, 100000::float8, 0::float8, 85.5::real, '{88,100000}'::real[], 100::real, NULL::real[],
 		NULL::float8)::text,
 	'instead of pages: rows and their mean length')

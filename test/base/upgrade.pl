@@ -69,8 +69,8 @@ change('src/collect/counters.c', '{"vacuums",', "{\"rows_returned\", entry->tupl
 change('sql/sample/schema.sql', 'changed_columns      real[] ', 'changed_columns      real[],');
 change('sql/sample/schema.sql', "not scaled to the table; pooled\n);",
 	"not scaled to the table; pooled\n    inserted_rows        float8      -- live rows that were never updated\n);");
-change('src/sample/heap.c', '{"update_ages", FF_POWERS, FF_UPDATE_AGES}',
-	"{\"update_ages\", FF_POWERS, FF_UPDATE_AGES},\n\t{\"inserted_rows\", FF_TOTAL, FF_HEAP_INSERTED_ROWS}");
+change('src/sample/heap.c', '{"update_age", FF_POWERS, FF_UPDATE_AGES}',
+	"{\"update_age\", FF_POWERS, FF_UPDATE_AGES},\n\t{\"inserted_rows\", FF_TOTAL, FF_HEAP_INSERTED_ROWS}");
 # an argument
 change('sql/report/history.sql', 'ff_history(relation regclass, bucket interval DEFAULT NULL)',
 	'ff_history(relation regclass, bucket interval DEFAULT NULL, most integer DEFAULT 40)');

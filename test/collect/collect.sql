@@ -151,7 +151,7 @@ INSERT INTO queue SELECT i, repeat('x', 100) FROM generate_series(1, 100) i;
 DELETE FROM queue;
 CREATE TABLE never_filled (id int);
 CALL "Mixed Case".ff_collect();
-SELECT is((s.live_rows, s.dead_rows, s.inserted_width, s.inserted_lengths)::text, v.expected,
+SELECT is((s.live_rows, s.dead_rows, s.inserted_width, s.inserted_length)::text, v.expected,
 	v.name || ': row length')
   FROM (VALUES ('queue', '(0,100,129,"{136,100}")'), ('never_filled', '(0,0,,)')) v(name, expected)
   JOIN ff_internal.relation r ON r.relname = v.name JOIN ff_internal.page_sample s USING (rel_id);

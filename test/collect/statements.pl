@@ -557,7 +557,7 @@ is(value("SELECT string_agg(format('%s %s', r.relname, CASE WHEN e.inserted_widt
 			e.inserted_width::text END), ', ' ORDER BY r.relname)
 		FROM ff_internal.relation r, ff_internal.evidence(r.relid) e WHERE r.relname IN ('grows', 'stays')"),
 	'grows short, stays ', 'rows that were all updated: how long they were at first');
-is(value("SELECT p.inserted_lengths[1] BETWEEN 24 AND 64
+is(value("SELECT p.inserted_length[1] BETWEEN 24 AND 64
 		FROM ff_internal.relation r JOIN ff_internal.page_sample p USING (rel_id, sampled_at) WHERE r.relname = 'grows'"),
 	't', 'the model is told, too');
 

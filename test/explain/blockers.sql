@@ -495,13 +495,13 @@ SELECT is((SELECT count(*) FROM told t JOIN pg_constraint c ON c.conindid = t.id
 	0::bigint, 'the index of a constraint has no DROP');
 SELECT matches((SELECT format('%s|%s|%s', scans, ddl, suggestion) FROM told WHERE idx = 'refers_a'),
 	'^0\|\|keep it: foreign key refers_fk, ', 'an index that a foreign key needs has no DROP');
-SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated, false)
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated, 0, 0)
 	FROM ff_internal.evidence('uc') e),
 	1::float8, 'columns of a deferrable constraint count as indexed');
-SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated, false)
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated, 0, 0)
 	FROM ff_internal.evidence('hot') e),
 	0::float8, 'columns without an index do not count as indexed');
-SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated, false)
+SELECT is((SELECT ff_internal.indexed_share(e.relation, e.began_at, (e.counted).updated, 0, 0)
 	FROM ff_internal.evidence('q') e),
 	1::float8, 'batch queue: all updates set an indexed column');
 SELECT cmp_ok((SELECT newpage_share FROM ff_internal.evidence('q')), '>', 0.9::float8,

@@ -236,7 +236,7 @@ test_shares(void)
 	{
 		const TwinClass *u = &workload(i)->class[0];
 
-		right &= u->whole && u->stride == 1 && u->pick == TW_SWEEP && near(u->rows / fit.plan.rows, 1, 0.4);
+		right &= u->all_rows && u->stride == 1 && u->pick == TW_SWEEP && near(u->rows / fit.plan.rows, 1, 0.4);
 	}
 	ok(right, "a statement for all rows takes all rows replayed");
 	right = 1;
@@ -339,7 +339,7 @@ test_event(void)
 		double		after = e.interval[0].updated + e.interval[1].updated + e.interval[2].updated / 2;
 
 		ff_fit_today(&work.today, &fit.plan, &fit.particle[i]);
-		right &= x->nclasses == 3 && near(x->class[0].rate, 1, 1e-3) && x->class[1].once > 0 && x->class[1].whole &&
+		right &= x->nclasses == 3 && near(x->class[0].rate, 1, 1e-3) && x->class[1].once > 0 && x->class[1].all_rows &&
 			near(work.today.now - x->class[1].once, after * fit.plan.scale, 1e-6);
 	}
 	ok(right, "set apart, it is replayed once at its time");

@@ -104,8 +104,8 @@ set_word(TwinWorkload *l, const char *key, const char *value)
 		c->command = (EvCommand) word(commands, value);
 	else if (l->nclasses > 0 && strcmp(key, "resizes") == 0)
 		c->resizes = atoi(value);
-	else if (l->nclasses > 0 && strcmp(key, "whole") == 0)
-		c->whole = atoi(value);
+	else if (l->nclasses > 0 && strcmp(key, "all_rows") == 0)
+		c->all_rows = atoi(value);
 	else if (!(l->nclasses > 0 && set_double(class_field, c, key, value)) &&
 			 !set_double(workload_field, l, key, value))
 	{

@@ -169,7 +169,7 @@ main(void)
 	l = workload_of(136, 12000);
 	l.class[0].rows = 2400;
 	l.class[0].stride = 5;
-	l.class[0].whole = 1;
+	l.class[0].all_rows = 1;
 	test_symmetries(&l, 2, "every fifth row");
 	l.class[0].rows = 12000;
 	l.class[0].stride = 1;

@@ -326,7 +326,7 @@ test_stride(void)
 	ok(right, "stride 4: every fourth row, range by range, then the next of every four");
 	l.class[0].rows = 290;
 	l.class[0].stride = 1;
-	l.class[0].whole = 1;
+	l.class[0].all_rows = 1;
 	ff_twin_start(&twin, &l, 50, 3);
 	run_updates(300);
 	for (int64_t id = 0; id < 300; id++)
@@ -414,7 +414,7 @@ test_clumps(void)
 	l.vacuum_gap = -1;
 	l.class[0].rows = 116;
 	l.class[0].stride = 5;
-	l.class[0].whole = 1;
+	l.class[0].all_rows = 1;
 	l.class[0].pick = TW_ANY;
 	ff_twin_start(&twin, &l, 100, 3);
 	run_updates(1);
@@ -456,7 +456,7 @@ test_once(void)
 	double		updates;
 
 	l.vacuum_gap = -1;
-	pass->whole = 1;
+	pass->all_rows = 1;
 	pass->once = 100;
 	ff_twin_start(&twin, &l, 50, 3);
 	ff_twin_run(&twin, 99);

@@ -2,10 +2,10 @@
 -- and rows of a group are said once: what the sampler would have counted by them follows.
 CREATE FUNCTION sampled(facts jsonb) RETURNS ff_internal.page_sample LANGUAGE sql AS $$
     SELECT jsonb_populate_record(NULL::ff_internal.page_sample, jsonb_build_object(
-               'inserted_lengths',
+               'inserted_length',
                CASE
                    WHEN s ->> 'inserted_width' > '' THEN ARRAY[ceil((s ->> 'inserted_width')::float / 8) * 8, 1000] END,
-               'updated_lengths',
+               'updated_length',
                CASE WHEN s ->> 'updated_width' > '' THEN ARRAY[ceil((s ->> 'updated_width')::float / 8) * 8, 1000] END,
                'group_old_page', g.bins,
                'group_new_page',

@@ -65,7 +65,7 @@ BEGIN
     INSERT INTO ff_internal.page_sample
     SELECT (sampled(jsonb_build_object('rel_id', id, 'sampled_at', now() - interval '1 second', 'fillfactor',
         story.fillfactor,
-                                       'update_distances',
+                                       'update_distance',
                                        CASE WHEN inserted > 0 THEN '[0,0,0,0,0,0,0,0,0,900]'::jsonb END) || sample)).*;
     IF inserted > 0 THEN
         PERFORM statements_of(name, NULL, inserted, format('COPY %I FROM STDIN', name), 'INSERT');

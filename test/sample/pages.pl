@@ -103,7 +103,7 @@ $node->start;
 is(result($node, "$counts('holed')"), '18|18|1|5|652|t',
 	'so are those with rows in the free space, a row beyond the end, two pointers to a row, a header longer ' .
 	'than its row, and too many pointers');
-is(result($node, q(SELECT live_rows, update_distances FROM ff_internal.sample('wrapped'))), '4|{0,0,0,0,0,0,0,0,1}',
+is(result($node, q(SELECT live_rows, update_distance FROM ff_internal.sample('wrapped'))), '4|{0,0,0,0,0,0,0,0,1}',
 	'the middle insert of a page is the middle one also where transaction ids began anew');
 is(result($node, "$counts('broken')"), '18|18|0|2|884|t',
 	'a page with a row of a transaction that never existed is rejected');

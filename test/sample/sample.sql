@@ -73,7 +73,7 @@ SELECT is((SELECT count(*) FROM truth WHERE blocks_read = blocks AND live_pct_er
 SELECT is_empty($$
 	SELECT name, live_rows, by_length FROM truth, LATERAL (
 		SELECT sum(l.rows::float8) FILTER (WHERE l.n % 2 = 0) AS by_length
-		  FROM unnest(inserted_lengths || updated_lengths) WITH ORDINALITY l(rows, n)) l
+		  FROM unnest(inserted_length || updated_length) WITH ORDINALITY l(rows, n)) l
 	 WHERE (abs(by_length - live_rows) < 1e-5 * live_rows) IS NOT TRUE $$,
 	 'each row is counted once in the histograms of lengths');
 SELECT is_empty($$ SELECT name, blocks_read FROM sampled WHERE blocks_read > 3000 $$, 'no sample is above its limit');

@@ -25,7 +25,7 @@ SELECT live_pct = round(100 * 140 * 105 / 16384.0, 3)::real AS live, live_pct_er
        free_pct = round(100 * 2 * (8168 - 70 * 116) / 16384.0, 3)::real AS free, free_pct_err
   FROM measured('inserted');
 SELECT inserted_width, updated_width, updated_pct,
-       update_group_rows, update_distances, inserted_lengths, updated_lengths
+       update_group_rows, update_distance, inserted_length, updated_length
   FROM ff_internal.sample('inserted');
 
 -- At fillfactor 50: floor((8168 - 4096) / 116) = 35 rows.  The bytes left
@@ -111,12 +111,12 @@ SELECT live_rows, updated_hot_rows, updated_nonhot_rows
 CREATE TEMP TABLE groups (id int PRIMARY KEY, v int) WITH (fillfactor = 50);
 INSERT INTO groups SELECT g, 0 FROM generate_series(1, 5) g;
 INSERT INTO groups SELECT g, 0 FROM generate_series(6, 8) g;
-SELECT update_group_rows, update_distances FROM ff_internal.sample('groups');
+SELECT update_group_rows, update_distance FROM ff_internal.sample('groups');
 DO $$ BEGIN FOR i IN 1..3 LOOP PERFORM txid_current(); COMMIT; END LOOP; END $$;
 UPDATE groups SET v = 1 WHERE id IN (1, 2);
 SELECT update_group_rows, updated_pct FROM ff_internal.sample('groups');
 -- three rows of each insert were never updated; the median is the later insert
-SELECT update_distances = array_fill(0::real, ARRAY[d.bin]) || 2::real AS median
+SELECT update_distance = array_fill(0::real, ARRAY[d.bin]) || 2::real AS median
   FROM ff_internal.sample('groups'),
        (SELECT floor(log(2,
            (SELECT age(xmin) FROM groups WHERE id = 8) - (SELECT age(xmin) FROM groups WHERE id = 1)))::int) d(bin);
@@ -125,7 +125,7 @@ CREATE TEMP TABLE batch (id int, v int) WITH (fillfactor = 50);
 INSERT INTO batch SELECT g, 0 FROM generate_series(1, 30) g;
 SELECT xmin::text::bigint AS inserted FROM batch LIMIT 1 \gset
 UPDATE batch SET v = 1;
-SELECT update_group_rows, update_distances = array_fill(0::real, ARRAY[d.bin]) || 30::real AS distance
+SELECT update_group_rows, update_distance = array_fill(0::real, ARRAY[d.bin]) || 30::real AS distance
   FROM ff_internal.sample('batch'),
       (SELECT floor(log(2, (SELECT xmin::text::bigint FROM batch LIMIT 1) - :inserted))::int) d(bin);
 
@@ -143,19 +143,19 @@ SELECT update_group_rows FROM ff_internal.sample('fifth');
 CREATE TEMP TABLE taken AS SELECT s AS sample FROM ff_internal.sample('fifth') s;
 CREATE TEMP TABLE restored (LIKE fifth);
 INSERT INTO restored SELECT * FROM fifth;
-SELECT p.live_rows, p.updated_pct, p.update_group_rows, p.update_distances IS NOT NULL AS distance,
+SELECT p.live_rows, p.updated_pct, p.update_group_rows, p.update_distance IS NOT NULL AS distance,
        p.superseded_newpage = (t.sample).superseded_newpage / 2 AS same_state, q.superseded_newpage AS other_state,
-       p.inserted_lengths, p.updated_lengths,
+       p.inserted_length, p.updated_length,
            p.group_old_page = ARRAY(SELECT (o / 2)::real FROM unnest((t.sample).group_old_page) o) AS groups
   FROM taken t, ff_internal.sample('restored') s, ff_internal.pool_samples(s, t.sample, 0.5, true) p,
       ff_internal.pool_samples(s, t.sample, 0.5, false) q;
 
 -- numbers faded to nearly zero become zero, without an error
-SELECT p.superseded_hot, p.group_old_page, p.inserted_lengths, p.updated_lengths
+SELECT p.superseded_hot, p.group_old_page, p.inserted_length, p.updated_length
   FROM ff_internal.pool_samples(jsonb_populate_record(NULL::ff_internal.page_sample, '{"superseded_hot": 0}'),
            jsonb_populate_record(NULL::ff_internal.page_sample,
-               '{"superseded_hot": 1e-300, "group_old_page": [1e-38], "inserted_lengths": [32, 1e-38, 40, 1], '
-               '"updated_lengths": [32, 1e-38]}'),
+               '{"superseded_hot": 1e-300, "group_old_page": [1e-38], "inserted_length": [32, 1e-38, 40, 1], '
+               '"updated_length": [32, 1e-38]}'),
            1e-300, true) p;
 
 -- Widths: 24 + 4 + 4 + 1 + n bytes.  Updated rows have grown.

@@ -43,7 +43,7 @@ CREATE FUNCTION result(more jsonb DEFAULT '{}') RETURNS jsonb LANGUAGE sql AS $$
         'database_oid', (SELECT oid::text FROM pg_database WHERE datname = current_database())),
         'rel_id', coalesce((SELECT rel_id FROM ff_internal.relation WHERE relid = 't'::regclass), 1000), 'measured_at',
         extract(epoch FROM now()),
-        'from', 100, 'to', 50, 'verdict', 'prediction held', 'brings', 'saves WAL', 'hot_pct', 99, 'wal_pct', 50,
+        'from', 100, 'to', 50, 'verdict', 'prediction held', 'effect', 'saves WAL', 'hot_pct', 99, 'wal_pct', 50,
         'size_pct', 200,
         'predicted_hot_pct', 100, 'left_out', 0) || more $$;
 SELECT is(failure('SELECT ff_rehearsal_result(result())'),
