@@ -147,6 +147,8 @@ PG_CPPFLAGS = -I$(srcdir)/src
 # PGXS sets it itself from 16 on; see compat.h
 # the model gives the same bits on every machine
 PG_CFLAGS   = -fvisibility=hidden -ffp-contract=off
+# the same numbers if a query is compiled
+BITCODE_CFLAGS += -ffp-contract=off
 
 PG_CONFIG ?= pg_config
 

@@ -25,10 +25,13 @@ $$;
 -- Hash of the settings that a fit depends on and the version of the model. numeric: the same text in every session.
 CREATE FUNCTION ff_internal.fit_made_with() RETURNS text
 LANGUAGE sql STABLE
-RETURN (SELECT md5(concat_ws(' ', ff_internal.model_version(),
-                             string_agg(ff_internal.setting(n.name)::numeric::text, ' ' ORDER BY n.name)))
-          FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, min_updates, '
-                      'page_read_cost}'::text[]) n(name));
+RETURN md5(concat_ws(' ', ff_internal.model_version(), (
+    SELECT string_agg(ff_internal.setting(n)::numeric::text, ' ' ORDER BY n)
+      FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, min_updates, '
+                  'page_read_cost}'::text[]) n), (
+    SELECT string_agg(ff_internal.server_setting(n), ' ' ORDER BY n)
+      FROM unnest('{autovacuum, autovacuum_naptime, autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, '
+                  'autovacuum_vacuum_max_threshold, checkpoint_timeout}'::text[]) n)));
 
 -- Hash of the evidence that a fit depends on. Times as seconds and numbers as numeric: the same text in every session.
 CREATE FUNCTION ff_internal.evidence_hash(e ff_internal.table_evidence) RETURNS text
@@ -36,7 +39,7 @@ LANGUAGE sql STABLE
 RETURN md5(jsonb_build_array(
     extract(epoch FROM e.began_at), e.intervals, e.counted, e.cycles::numeric, extract(epoch FROM e.since_began_at),
     e.since, e.recent, extract(epoch FROM e.sampled_at), e.seen_hot::numeric, e.seen_same_page::numeric,
-    e.seen_newpage::numeric, e.ram_bytes)::text);
+    e.seen_newpage::numeric, e.ram_bytes, ff_internal.other_options(e.reloptions))::text);
 
 -- Decides for one table. Makes a new fit if the stored one is outdated, without storing it. always: even if no decision
 -- needs it, with all steps.
@@ -245,8 +248,8 @@ updates_per_s: rows updated per second over the window. hot_pct: HOT share of th
 'share not HOT only because the page was full. predicted_hot_pct: HOT share at the recommended '
 'fillfactor, over a window like the observed one; ff_curve() also says where it settles.
 rows_per_page, predicted_rows_per_page: rows that inserts put on a page. size_bytes, predicted_size_bytes: main '
-'fork, now and once its pages have the new density. ram_ratio: (table + indexes) / memory, see ff_memory(). '
-'predicted_wal_pct: WAL per update, percent of today.
+'fork, now and after fillfactor_advisor.payback_time (raised: once rewritten), with as many rows as now. ram_ratio: '
+'(table + indexes) / memory, see ff_memory(). predicted_wal_pct: WAL per update, percent of today.
 For a change, or a rewrite that pays at the fillfactor it has (keep): gain_pct: cost saved (time, WAL and size, '
 'weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window; '
 'NULL until an hour was watched. '
@@ -326,13 +329,14 @@ AS $$
      WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
 
     -- Tables that were altered, whose evidence grew by a tenth (chosen) since their fit or has become enough to judge
-    -- by, or whose fit is a day old: then also those with advice to change, which may be outdated without activity.
+    -- by, or whose fit was made with other settings or is a day old: then also those with advice to change, which may be
+    -- outdated without activity.
     SELECT r.rel_id
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL
       LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
      CROSS JOIN LATERAL (SELECT coalesce(f.to_fillfactor <> f.from_fillfactor, false) AS stands) a
-     CROSS JOIN (SELECT ff_internal.setting('min_updates')) m(enough)
+     CROSS JOIN (SELECT ff_internal.setting('min_updates'), ff_internal.fit_made_with()) m(enough, made_with)
      -- since the last fit, or for the last hour
      CROSS JOIN LATERAL (
            SELECT sum(i.updated) AS updated, sum(i.updated - i.hot_updated) AS non_hot,
@@ -344,7 +348,7 @@ AS $$
      WHERE c.collection_id = id AND (r.seen_at > coalesce(f.made_at, r.opened_at) OR a.stands)
        AND (f.rel_id IS NULL OR f.made_at <= c.began_at - interval '1 day' OR d.altered
             OR d.updated >= 0.1 * greatest(1, f.updated)
-            OR f.updated < m.enough AND f.updated + d.updated >= m.enough
+            OR f.updated < m.enough AND f.updated + d.updated >= m.enough OR f.made_with <> m.made_with
             OR d.updated = 0 AND r.seen_at > f.made_at AND c.began_at - f.made_at > 0.1 * (c.began_at - r.opened_at))
        AND (d.updated > 0 OR d.updated = 0 AND r.fillfactor < 100 OR f.rel_id IS NULL AND r.updated > 0 OR a.stands
             OR d.altered)
@@ -390,7 +394,7 @@ BEGIN
     INSERT INTO ff_internal.fit
     VALUES (id, ff_internal.observed_at(), coalesce(f.evidence_hash, ''), f.made_with, coalesce(f.valid_for, ''),
             f.choice, f.steps, d.action, a.fillfactor, d.recommended_fillfactor, a.confidence, a.updates_per_s,
-            f.updated)
+            coalesce(f.updated, ((v.evidence).since).updated))
     ON CONFLICT (rel_id) DO UPDATE
        SET (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action, from_fillfactor,
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);

@@ -15,6 +15,7 @@ RETURNS TABLE (
     wal_bytes_per_update real,
     wal_bytes_per_day    bigint,
     cost                 real,
+    needs_rewrite        boolean,
     is_current           boolean,
     is_advised           boolean
 )
@@ -47,7 +48,7 @@ BEGIN
                round(s.wal_bytes_per_update::numeric)::real,
                CASE WHEN (v.evidence).window_s >= ff_internal.threshold('RATES')
                     THEN (s.wal_bytes_per_update * 86400 * ff_internal.updates_per_s(v.evidence))::bigint END,
-               round(s.cost::numeric, 3)::real, w.current, w.advised
+               round(s.cost::numeric, 3)::real, s.needs_rewrite, w.current, w.advised
           FROM unnest(f.steps) s
          CROSS JOIN LATERAL (
                SELECT s.fillfactor = d.current_step AS current,
@@ -74,16 +75,17 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_curve(regclass, boolean) IS
 'What each fillfactor would do to a table, one row per step (within a step nothing changes), from 100 downwards: the '
 'current, the advised and the best one, and those at 100, 90 ... 30; with all_steps every one.
-The row marked current shows what happens if nothing is done, from the pages as they are; the others are for a '
-'rewritten table. The row marked best costs least; if it is not advised, the mark says how much less, and why not. A '
-'step that ff_dismiss() declined is marked dismissed; rewritten: what a rewrite at the present fillfactor saves, if '
-'one is advised.
+The row marked current shows what happens if nothing is done, from the pages as they are; the others what setting '
+'the fillfactor for new pages does, or, where needs_rewrite, a rewrite, too. The row marked best costs least; if it '
+'is not advised, the mark says how much less, and why not. A step that ff_dismiss() declined is marked dismissed; '
+'rewritten: what a rewrite at the present fillfactor saves, if one is advised.
 bar: a picture of the HOT share, and marks. hot_pct, hot_pct_low, hot_pct_high: HOT share over a window like the '
 'observed one, with its range, percent. settled_hot_pct: once the table has settled. newpage_pct: updates that move '
-'to another page, percent. size_bytes, index_bytes: after fillfactor_advisor.payback_time, with as many rows as now. '
-'wal_bytes_per_update: all WAL of the table and its indexes, of inserts, deletes and full-page images too, for each '
-'updated row, mean over that time; ff_verify() has that of single statements. wal_bytes_per_day: for the updates of a '
-'day; NULL until an hour was watched. cost: time, WAL and size, weighted by the settings, relative to the best step.
+'to another page, percent. size_bytes, index_bytes: after fillfactor_advisor.payback_time, with as many rows as now; '
+'above the present step, once rewritten. wal_bytes_per_update: all WAL of the table and its indexes, of inserts, '
+'deletes and full-page images too, for each updated row, mean over that time; ff_verify() has that of single '
+'statements. wal_bytes_per_day: for the updates of a day; NULL until an hour was watched. cost: time, WAL and size, '
+'weighted by the settings, relative to the best step.
 Errors: 22004 NULL, 42P01 unknown OID, 42809 not a table, 55000 not sampled yet or not examined.';
 
 -- The tables that the model was asked for.

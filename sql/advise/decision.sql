@@ -85,7 +85,7 @@ BEGIN ATOMIC
                    EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
                    CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
                         THEN ff_internal.most_wait(ff_internal.last_sample(e), 1) END AS snapshot_awaited,
-                   CASE WHEN e.toast_bytes > e.heap_bytes + e.index_bytes THEN ff_internal.toasted(e.relation) END
+                   CASE WHEN f.steps IS NOT NULL AND e.toast_bytes > 0 THEN ff_internal.toasted(e.relation) END
                        AS toasted,
                    -- if it was updated before it was altered
                    CASE WHEN (e.since).updated IS DISTINCT FROM (e.counted).updated

@@ -173,8 +173,8 @@ RETURN EXISTS (SELECT FROM ff_internal.predicted(c) p WHERE p.verdict IS DISTINC
 CREATE FUNCTION ff_internal.history_input(
     e ff_internal.table_evidence,
     OUT window_xids float8, OUT recent_share float8, OUT recent_dead float8, OUT held_from float8,
-    OUT held_until float8, OUT filled_at float8, OUT updated_since float8, OUT before_updated float8,
-    OUT before_hot float8, OUT followed float8, OUT sessions float8)
+    OUT held_until float8, OUT set_from float8, OUT filled_at float8, OUT updated_since float8,
+    OUT before_updated float8, OUT before_hot float8, OUT followed float8, OUT sessions float8)
 LANGUAGE sql STABLE
 AS $$
     WITH present AS (
@@ -186,7 +186,7 @@ AS $$
               JOIN ff_internal.collection l
                 ON l.began_at = (SELECT max(i.ended_at) FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id)
              WHERE f.began_at = ff_internal.collection_before(e.since_began_at)),
-           d.*, k.*, f.old_fillfactor, f.updated, b.updated, b.hot,
+           d.*, k.*, f.old_fillfactor, CASE WHEN NOT f.rewritten THEN f.old_fillfactor END, f.updated, b.updated, b.hot,
            EXISTS (SELECT FROM ff_internal.change c
                     WHERE c.rel_id = e.rel_id AND c.new_fillfactor = e.fillfactor
                       AND ff_internal.as_advised(c))::integer,
@@ -207,11 +207,12 @@ AS $$
              WHERE p.rel_id = e.rel_id AND p.sampled_at > (SELECT min(i.ended_at) FROM present i)) d
       LEFT JOIN ff_internal.held_once(e.rel_id, e.since_began_at) k ON true
       LEFT JOIN (
-           SELECT c.old_fillfactor, c.before_at, coalesce(sum(i.updated), 0) AS updated
+           SELECT c.old_fillfactor, c.before_at, coalesce(sum(i.updated), 0) AS updated,
+                  coalesce(bool_or(i.rewritten), false) AS rewritten
              FROM (SELECT * FROM ff_internal.change o WHERE o.rel_id = e.rel_id AND o.kind = 'fillfactor'
                     ORDER BY o.seen_at DESC LIMIT 1) c
              LEFT JOIN ff_internal.counter_interval i ON i.rel_id = c.rel_id AND i.ended_at > c.before_at
-            GROUP BY c.old_fillfactor, c.before_at HAVING bool_or(i.rewritten) IS NOT TRUE) f ON true
+            GROUP BY c.old_fillfactor, c.before_at) f ON true
       -- what was seen at the fillfactor before, with the same indexes
       LEFT JOIN LATERAL (
            SELECT sum(i.updated)::float8 AS updated, sum(i.hot_updated)::float8 AS hot

@@ -18,13 +18,17 @@ CREATE TYPE ff_internal.step AS (
     hot_pct_high         float8, -- upper end
     newpage_pct          float8, -- updates to another page, percent
     settled_hot_pct      float8, -- HOT share once the table has settled, percent
-    size_bytes           bigint, -- main fork after fillfactor_advisor.payback_time
+    size_bytes           bigint, -- main fork after fillfactor_advisor.payback_time; of a step above the present one,
+        -- once rewritten
     index_bytes          bigint, -- all indexes, likewise
     wal_bytes_per_update float8, -- all WAL, of a rewrite, too; mean over that time
     wal_of_updates       float8, -- of these, of UPDATE statements
     us_per_update        float8, -- microseconds of CPU and waiting for pages, likewise
     cost                 float8, -- time, WAL and size, weighted by the settings, relative to the best step
-    needs_rewrite        boolean -- cheaper if the table is rewritten at once
+    needs_rewrite        boolean, -- cheaper if the table is rewritten at once: all figures assume what is cheaper
+    rewritten_hot_pct    float8, -- HOT share if it is rewritten, once settled, percent
+    rewritten_hot_low    float8, -- lower end of a range that covers that of a window like the observed one, too
+    rewritten_hot_high   float8  -- upper end
 );
 $$);
 

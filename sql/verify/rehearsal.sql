@@ -45,8 +45,7 @@ BEGIN
         'predicted', jsonb_build_object(
             'hot_a', jsonb_build_array(a.settled_hot_pct, least(a.settled_hot_pct, a.hot_pct_low),
                                        greatest(a.settled_hot_pct, a.hot_pct_high)),
-            'hot_b', jsonb_build_array(b.settled_hot_pct, least(b.settled_hot_pct, b.hot_pct_low),
-                                       greatest(b.settled_hot_pct, b.hot_pct_high)),
+            'hot_b', jsonb_build_array(b.rewritten_hot_pct, b.rewritten_hot_low, b.rewritten_hot_high),
             'wal_pct', jsonb_build_array(100 * b.wal_bytes_per_update / nullif(c.wal_bytes_now, 0)),
             'rows_a', jsonb_build_array(w.rows_a), 'rows_b', jsonb_build_array(w.rows_b)),
         -- settings that affect what is measured

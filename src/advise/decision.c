@@ -402,9 +402,9 @@ mostly_read(const DnFacts *f)
 }
 
 /*
- * Why a lower fillfactor is not advised although it pays: fewer updates would be HOT than
- * were, or than will be if nothing is done; or no more, and what pages that are pruned or
- * touched less often save, beyond what any rewrite saves, is not clearly enough.
+ * Why a fillfactor is not advised although it pays: fewer updates would be HOT than were; a lower
+ * one also if fewer would be than will be if nothing is done; or no more, and what pages that are
+ * pruned or touched less often save, beyond what any rewrite saves, is not clearly enough.
  */
 static const char *
 no_hot_gain(const DnFacts *f, const DnDecision *d)
@@ -416,6 +416,8 @@ no_hot_gain(const DnFacts *f, const DnDecision *d)
 	double		any = then >= 0 && f->step_rewrites[then] > 0 ? fmax(1, or_else(f->rewrite_gain, 1)) : 1;
 	double		clear = any * clear_ratio(f, stands(f, d) ? STANDS : 1);
 
+	if (d->step > d->current_step)
+		return then >= 0 && fmax(predicted, f->step_settled[then]) < seen - 100 * SAME_HOT ? "less_hot" : NULL;
 	/* as shown, in tenths */
 	if (rint(10 * predicted) < rint(10 * seen) ||
 		(then >= 0 && now >= 0 && f->step_settled[then] < f->step_settled[now] - 100 * LACKING))
@@ -427,7 +429,7 @@ no_hot_gain(const DnFacts *f, const DnDecision *d)
 static const char *
 refusal(const DnFacts *f, const DnDecision *d)
 {
-	const char *why = d->step < d->current_step ? no_hot_gain(f, d) : NULL;
+	const char *why = no_hot_gain(f, d);
 
 	return why != NULL ? why : unworthy(f, d);
 }

@@ -50,7 +50,7 @@ FACT(held_back)
 FACT(heap_now)					/* bytes */
 FACT(heap_needed)				/* the same if its rows filled pages to its fillfactor */
 FACT(snapshot_awaited)			/* 1: most versions wait for a snapshot to end; looked up if it is bloated */
-FACT(toasted)					/* bytes that each update puts into TOAST; NAN: most of it is not there */
+FACT(toasted)					/* bytes that each update puts into TOAST; NAN: none, or not each does */
 FACT(written_today)				/* 1: in the last day; looked up if it was altered */
 
 /* The stored fit, as in type choice; NAN: none. */

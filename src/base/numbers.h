@@ -80,7 +80,11 @@ ev_group_bin(int rows)
 static inline int
 ev_log2_bin(double xids)
 {
-	return xids < 2 ? 0 : xids >= 4294967296.0 ? EV_LOG2_BINS - 1 : (int) log2(xids);
+	int			bin;
+
+	/* exact everywhere, which log2() need not be */
+	frexp(fmin(xids, 4294967296.0), &bin);
+	return xids < 2 ? 0 : bin - 1 < EV_LOG2_BINS - 1 ? bin - 1 : EV_LOG2_BINS - 1;
 }
 
 #endif							/* FF_NUMBERS_H */

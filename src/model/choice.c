@@ -41,7 +41,6 @@ static const double
 	AGREEMENT = 0.6,			/* chosen: least weight of the workloads in which a change is cheaper */
 	CLEAR = 0.7,				/* chosen: the same, against a fillfactor chosen before */
 	PRIOR = 3,					/* chosen: weight of an earlier fit with as many updates */
-	SAME_HOT = 0.005,			/* bench: HOT shares of equal runs differ by less */
 	SETTLES = 0.05,				/* chosen: settling tables gain more HOT share than this */
 	SETTLED = 0.9,				/* chosen: and reach this part of the possible HOT share */
 	MISFIT = 12;				/* chosen: misfit at which confidence falls to 1/e */
@@ -386,14 +385,16 @@ clearly_better(const Forecast *f, const Choice *d, FcWay than_way, int than, dou
  * and no lower one if nearly all are HOT.
  */
 static int
-may_advise(const Forecast *f, const FitSplit *seen, int step)
+may_advise(const Forecast *f, const FitSplit *seen, FcWay way, int step)
 {
+	const FcMean *then = &f->step[step].mean[way];
+
 	if (step == f->current)
 		return 1;
 	/* less room costs each page one row that moves, once */
 	if (step < f->current)
-		return fmax(f->step[step].hot_pct, f->step[step].settled_hot_pct) >= 100 * (seen->hot - SAME_HOT);
-	return seen->hot < NEARLY_ALL && f->step[step].hot_pct >= 100 * (seen->hot - SAME_HOT);
+		return fmax(then->hot_pct, then->settled_hot_pct) >= 100 * (seen->hot - SAME_HOT);
+	return seen->hot < NEARLY_ALL && then->hot_pct >= 100 * (seen->hot - SAME_HOT);
 }
 
 /* Chooses the cheapest.  Ties go to keep, then to set, then to the higher fillfactor. */
@@ -408,7 +409,7 @@ choose_cheapest(const Evidence *e, const FitSplit *seen, const Forecast *f, Choi
 	d->best = f->current;
 	for (int way = 0; way < FC_WAYS; way++)
 		for (int i = 0; i < f->n; i++)
-			if (d->cost[way][i].ratio < best && may_advise(f, seen, i) &&
+			if (d->cost[way][i].ratio < best && may_advise(f, seen, (FcWay) way, i) &&
 				(way == FC_SET || (ff_choice_way(e, d, i) == FC_REWRITE &&
 								   (i == f->current || d->cost[way][i].ratio < rewritten))))
 			{
@@ -436,10 +437,10 @@ choose_nearest(const Evidence *e, const FitSplit *seen, const Forecast *f, Choic
 	{
 		FcWay		way = ff_choice_way(e, d, i);
 
-		if (way > most || !may_advise(f, seen, i) || d->cost[way][i].ratio >= cost ||
-			f->step[i].hot_low <= low + 100 * LACKING)
+		if (way > most || !may_advise(f, seen, way, i) || d->cost[way][i].ratio >= cost ||
+			f->step[i].mean[way].hot_low <= low + 100 * LACKING)
 			continue;
-		low = f->step[i].hot_low;
+		low = f->step[i].mean[way].hot_low;
 		d->best_way = way;
 		d->best = i;
 	}
@@ -459,10 +460,10 @@ choose_standing(const Evidence *e, const FitSplit *seen, const Forecast *f, Choi
 	for (i = f->n - 1; i >= 0; i--)
 		if (f->step[i].fillfactor >= e->standing)
 			break;
-	if (i < 0 || i == f->current || !may_advise(f, seen, i))
+	if (i < 0 || i == f->current)
 		return 0;
 	way = ff_choice_way(e, d, i);
-	if (d->cost[way][i].ratio > 1 - e->min_gain / 2 ||
+	if (!may_advise(f, seen, way, i) || d->cost[way][i].ratio > 1 - e->min_gain / 2 ||
 		(d->best - f->current) * (d->best - i) < 0 ||
 		clearly_better(f, d, way, i, d->best == f->current ? 0 : CLEAR_GAINS * e->min_gain))
 		return 0;

@@ -69,9 +69,10 @@ BINS(update_age, EV_LOG2_BINS)			/* live: transactions since their xmin */
 
 /* The table, and the last fit at this fillfactor. */
 ONE(fillfactor)					/* percent, now */
-ONE(filled_at)					/* fillfactor before its last change without a rewrite; NAN: none */
+ONE(set_from)					/* fillfactor before its last change; NAN: none */
+ONE(filled_at)					/* the same unless the table was rewritten since; NAN: none */
 ONE(updated_since)				/* rows updated since that change; NAN: none */
-ONE(before_updated)				/* rows updated before that change, at filled_at */
+ONE(before_updated)				/* rows updated before that change, at set_from */
 ONE(before_hot)					/* of these, HOT */
 ONE(standing)					/* fillfactor that the last fit chose */
 ONE(followed)					/* 1: the current fillfactor was advised, then set, and did not hurt */

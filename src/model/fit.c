@@ -412,12 +412,15 @@ begin(Twin *t, const FitPlan *p, const TwinWorkload *workload)
 {
 	TwinCount	at_old;
 
-	ff_twin_start(t, workload, p->filled_at, 1);
+	ff_twin_start(t, workload, p->set_from, 1);
 	ff_twin_run(t, p->before_set - p->set_segment);
 	ff_twin_count_from_here(t);
 	ff_twin_run(t, p->set_segment);
 	at_old = t->count;
-	ff_twin_set_fillfactor(t, p->fillfactor);
+	if (p->set_from == p->filled_at)
+		ff_twin_set_fillfactor(t, p->fillfactor);
+	else
+		ff_twin_rewrite(t, p->fillfactor);
 	ff_twin_run(t, p->before - p->before_set);
 	return at_old;
 }

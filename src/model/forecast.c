@@ -50,7 +50,7 @@ longest(const TwinWorkload *l)
 /* Replays payback_time from the twin's state; after an early end, the rest counts as like
  * the last two chunks. */
 static void
-replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
+replay(FitWork *w, const Fit *fit, Forecast *f, int changed, FcOutcome *o)
 {
 	Twin	   *t = &w->twin;
 	const FitPlan *p = &fit->plan;
@@ -75,10 +75,10 @@ replay(FitWork *w, const Fit *fit, Forecast *f, FcWay way, FcOutcome *o)
 		add_numbers(&sum, &t->count, sizeof(sum), 1);
 		last[0] = last[1];
 		last[1] = t->count;
-		if (i == 0 || ((i + 0.5) * chunk < window && (way == FC_SET || (i + 0.5) * chunk > window / 2)))
+		if (i == 0 || ((i + 0.5) * chunk < window && (!changed || (i + 0.5) * chunk > window / 2)))
 		{
 			/* from half of the window on, the first chunk no longer counts */
-			if (i > 0 && way == FC_REWRITE && (i - 0.5) * chunk <= window / 2)
+			if (i > 0 && changed && (i - 0.5) * chunk <= window / 2)
 				seen[0] = seen[1] = 0;
 			seen[0] += t->count.updates;
 			seen[1] += t->count.hot;
@@ -156,7 +156,7 @@ replay_step(FitWork *w, const Fit *fit, Forecast *f, int workload, FcWay way, in
 		w->twin.spare_pages = (p->cold * p->scale - (double) w->twin.ncold) / p->cold_page_rows;
 		w->twin.spare_bytes = p->cold_page_free;
 	}
-	replay(w, fit, f, way, &f->outcome[way][workload][step]);
+	replay(w, fit, f, way == FC_REWRITE || step != f->current, &f->outcome[way][workload][step]);
 }
 
 /* Replays the middle step between two, recursively while these differ much. */
@@ -224,32 +224,28 @@ hot_quantile(const Forecast *f, FcWay way, int step, double share)
 	return least;
 }
 
-static void
-summarise(const Fit *fit, Forecast *f)
+/* Means over the workloads of what one way to a step gives. */
+static FcMean
+mean_of(const Fit *fit, const Forecast *f, FcWay way, int step)
 {
+	FcMean		m = {0};
+	double		off;
+
 	for (int k = 0; k < f->nworkloads; k++)
-		f->rewritten_hot_pct += 100 * f->weight[k] * f->outcome[FC_REWRITE][k][f->current].window_hot;
-	for (int i = 0; i < f->n; i++)
 	{
-		FcStep	   *s = &f->step[i];
-		FcWay		way = i == f->current ? FC_SET : FC_REWRITE;
-		double		off;
+		const FcOutcome *o = &f->outcome[way][k][step];
 
-		for (int k = 0; k < f->nworkloads; k++)
-		{
-			const FcOutcome *o = &f->outcome[way][k][i];
-
-			s->hot_pct += 100 * f->weight[k] * o->window_hot;
-			if (o->hot < 1)
-				s->moved_pct += 100 * f->weight[k] * (1 - o->window_hot) * o->moved / (1 - o->hot);
-			s->settled_hot_pct += 100 * f->weight[k] * o->settled_hot;
-		}
-		/* a sum of weights may be a rounding error above 1 */
-		s->hot_pct = bound(s->hot_pct, 0, 100);
-		off = RANGE_POINTS + RANGE_WAY * fabs(s->hot_pct - 100 * fit->plan.split.hot);
-		s->hot_low = bound(100 * hot_quantile(f, way, i, 0.05) - off, 0, s->hot_pct);
-		s->hot_high = bound(100 * hot_quantile(f, way, i, 0.95) + off, s->hot_pct, 100);
+		m.hot_pct += 100 * f->weight[k] * o->window_hot;
+		if (o->hot < 1)
+			m.moved_pct += 100 * f->weight[k] * (1 - o->window_hot) * o->moved / (1 - o->hot);
+		m.settled_hot_pct += 100 * f->weight[k] * o->settled_hot;
 	}
+	/* a sum of weights may be a rounding error above 1 */
+	m.hot_pct = bound(m.hot_pct, 0, 100);
+	off = RANGE_POINTS + RANGE_WAY * fabs(m.hot_pct - 100 * fit->plan.split.hot);
+	m.hot_low = bound(100 * hot_quantile(f, way, step, 0.05) - off, 0, m.hot_pct);
+	m.hot_high = bound(100 * hot_quantile(f, way, step, 0.95) + off, m.hot_pct, 100);
+	return m;
 }
 
 void
@@ -286,6 +282,7 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 		replay_steps(w, fit, f, i, FC_SET);
 		replay_steps(w, fit, f, i, FC_REWRITE);
 	}
-	if (f->nworkloads > 0)
-		summarise(fit, f);
+	for (int way = 0; way < FC_WAYS && f->nworkloads > 0; way++)
+		for (int i = 0; i < f->n; i++)
+			f->step[i].mean[way] = mean_of(fit, f, (FcWay) way, i);
 }

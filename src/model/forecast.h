@@ -24,7 +24,7 @@ typedef enum FcWay
 typedef struct FcOutcome
 {
 	double		hot;
-	double		window_hot;		/* as FcStep.hot_pct, 0..1 */
+	double		window_hot;		/* as FcMean.hot_pct, 0..1 */
 	double		moved;
 	double		prunes;
 	double		touched;		/* pages that transactions changed, inserts included */
@@ -35,19 +35,24 @@ typedef struct FcOutcome
 	double		settle_updates; /* rows updated in the table until nearly that share */
 } FcOutcome;
 
-typedef struct FcStep
+/*
+ * What one way to a step gives: means over the workloads, in a window as long as the one observed,
+ * after a change in its later half.
+ */
+typedef struct FcMean
 {
-	int			fillfactor;		/* highest of the step */
-	int			rows_per_page;	/* at plan.step_len */
-	/*
-	 * Means over the workloads, in a window as long as the one observed: its later half,
-	 * after a rewrite; at today's fillfactor all of it, without a rewrite.
-	 */
 	double		hot_pct;
 	double		hot_low;		/* 5 and 95 % quantiles, widened by the twin's error */
 	double		hot_high;
 	double		moved_pct;
 	double		settled_hot_pct;
+} FcMean;
+
+typedef struct FcStep
+{
+	int			fillfactor;		/* highest of the step */
+	int			rows_per_page;	/* at plan.step_len */
+	FcMean		mean[FC_WAYS];
 } FcStep;
 
 typedef struct Forecast
@@ -60,7 +65,6 @@ typedef struct Forecast
 	FcOutcome	outcome[FC_WAYS][FIT_PARTICLES][FC_STEPS];
 	double		pages_now[FIT_PARTICLES];	/* pages per live row today */
 	double		between[FIT_PARTICLES];	/* cold rows in pages of live ones */
-	double		rewritten_hot_pct;	/* hot_pct after a rewrite at today's fillfactor */
 	double		updates;		/* rows updated in the table over payback_time */
 	double		ticks;			/* replayed so far for the current workload */
 } Forecast;

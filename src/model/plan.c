@@ -49,7 +49,7 @@ statements_word(const Evidence *e, double least, double most)
 		bound(w.updated - w.newpage, w.hot, w.updated);
 	double		blocked = 1 - hot_of_stayed / stayed;	/* of those that stayed */
 
-	if (hot + least > 1 + TELLING || (hot + least > 1 && stayed >= STAYED && blocked < CONFIRMED * least))
+	if (hot + least > 1 + TELLING || (hot + least > 1 && stayed >= STAYED && blocked < least - TELLING))
 		return OVERSTATED;
 	if (isnan(least) || stayed < STAYED)
 		return CONSISTENT;
@@ -309,8 +309,10 @@ prunes_seen(const Evidence *e, const FitPlan *p)
 		p->split.moved;
 }
 
-/* Sets filled_at: the recorded one, else a higher one that the fullest page proves, else
- * today's fillfactor. */
+/*
+ * Sets filled_at: the recorded one, else a higher one that the fullest page proves, else
+ * today's fillfactor; and set_from.
+ */
 static void
 plan_density(const Evidence *e, FitPlan *p)
 {
@@ -326,6 +328,8 @@ plan_density(const Evidence *e, FitPlan *p)
 			p->filled_at++;
 		p->filled_at = ff_twin_step_edge(p->filled_at, len);
 	}
+	p->set_from = isnan(e->filled_at) && e->set_from >= TW_MIN_FF && e->set_from <= TW_MAX_FF ?
+		(int) e->set_from : p->filled_at;
 }
 
 /* Merges the intervals into segments, the oldest first. */
@@ -422,7 +426,7 @@ plan_course(const Evidence *e, FitPlan *p)
 		p->segment[FIT_SEGMENTS - 1] = window * p->rows * cut;
 	}
 	p->before = bound(laps - window * cut, 0, earlier + window * (1 - cut)) * p->rows;
-	p->before_set = p->filled_at == p->fillfactor ? 0 :
+	p->before_set = p->set_from == p->fillfactor ? 0 :
 		isnan(e->updated_since) ? p->before :
 		bound(p->before - (e->updated_since - p->window.updated) * p->scale, 0, p->before);
 	p->set_updates = e->before_updated;

@@ -55,6 +55,7 @@ typedef struct FitPlan
 	FitSplit	split;
 	int			fillfactor;
 	int			filled_at;		/* fillfactor at which today's pages were filled */
+	int			set_from;		/* the same before the last rewrite, if the fillfactor was changed, too */
 	int16_t		insert_len[TW_QUANTILES];
 	int16_t		update_len[TW_QUANTILES];
 	int			step_len;		/* bytes of a row, defines the steps */

@@ -14,7 +14,7 @@
 
 /* Increase it with every change of the model's results: stored fits of another version are
  * not used. */
-#define MODEL_VERSION	19
+#define MODEL_VERSION	20
 
 /* Upper limit of sizes in the result, so that all are written exactly (chosen). */
 #define MOST_BYTES	1e16
@@ -171,8 +171,11 @@ typical_workload(const Model *m)
 		double		off = 0;
 
 		for (int k = 0; k < f->n; k++)
-			off += fabs(100 * f->outcome[k == f->current ? FC_SET : FC_REWRITE][i][k].settled_hot -
-						f->step[k].settled_hot_pct);
+		{
+			FcWay		way = k == f->current ? FC_SET : FC_REWRITE;
+
+			off += fabs(100 * f->outcome[way][i][k].settled_hot - f->step[k].mean[way].settled_hot_pct);
+		}
 		if (off < least)
 		{
 			least = off;
@@ -201,7 +204,7 @@ append_choice(StringInfo t, const Model *m)
 		{"gain", 1 / (1 - d->gain)},
 		{"best_gain", 1 / least_ratio(m)},
 		{"rewrite_gain", 1 / d->cost[FC_REWRITE][f->current].ratio},
-		{"rewrite_hot_pct", fitted ? f->rewritten_hot_pct : NAN},
+		{"rewrite_hot_pct", fitted ? f->step[f->current].mean[FC_REWRITE].hot_pct : NAN},
 		{"wal_bytes_now", fitted ? keep->wal_bytes : NAN},
 		{"us_now", fitted ? keep->time_us : NAN},
 		{"confidence", d->confidence},
@@ -225,27 +228,32 @@ static void
 append_step(StringInfo t, const Model *m, int step)
 {
 	const FcStep *s = &m->forecast.step[step];
+	const FcMean *then = &s->mean[way_of(m, step)];
+	const FcMean *rewritten = &s->mean[FC_REWRITE];
 	const ChCost *c = cost_of_step(m, step);
-	/* sizes after a rewrite at this step, as assumed for its hot_pct */
-	const ChCost *filled = &m->choice.cost[step == m->forecast.current ? FC_SET : FC_REWRITE][step];
+	/* a raise frees pages only if the table is rewritten at some time */
+	const ChCost *sized = step < m->forecast.current ? &m->choice.cost[FC_REWRITE][step] : c;
 	bool		fitted = m->fit.n > 0;
 
 	appendStringInfoChar(t, '{');
 	append_numbers(t, EXACT, (Number[]) {
 		{"fillfactor", s->fillfactor},
 		{"rows_per_page", s->rows_per_page},
-		{"hot_pct", fitted ? s->hot_pct : NAN},
-		{"hot_pct_low", fitted ? s->hot_low : NAN},
-		{"hot_pct_high", fitted ? s->hot_high : NAN},
-		{"newpage_pct", fitted ? s->moved_pct : NAN},
-		{"settled_hot_pct", fitted ? s->settled_hot_pct : NAN},
-		{"size_bytes", floor(bound(filled->heap_bytes, 0, MOST_BYTES))},
-		{"index_bytes", floor(bound(filled->index_bytes, 0, MOST_BYTES))},
+		{"hot_pct", fitted ? then->hot_pct : NAN},
+		{"hot_pct_low", fitted ? then->hot_low : NAN},
+		{"hot_pct_high", fitted ? then->hot_high : NAN},
+		{"newpage_pct", fitted ? then->moved_pct : NAN},
+		{"settled_hot_pct", fitted ? then->settled_hot_pct : NAN},
+		{"size_bytes", floor(bound(sized->heap_bytes, 0, MOST_BYTES))},
+		{"index_bytes", floor(bound(sized->index_bytes, 0, MOST_BYTES))},
 		{"wal_bytes_per_update", fitted ? c->wal_bytes : NAN},
 		{"wal_of_updates", fitted ? c->wal_of_updates : NAN},
 		{"us_per_update", fitted ? c->time_us : NAN},
 		{"cost", c->ratio / least_ratio(m)},
 		{"needs_rewrite", way_of(m, step) == FC_REWRITE},
+		{"rewritten_hot_pct", fitted ? rewritten->settled_hot_pct : NAN},
+		{"rewritten_hot_low", fitted ? fmin(rewritten->settled_hot_pct, rewritten->hot_low) : NAN},
+		{"rewritten_hot_high", fitted ? fmax(rewritten->settled_hot_pct, rewritten->hot_high) : NAN},
 		{NULL}
 	});
 	appendStringInfoChar(t, '}');

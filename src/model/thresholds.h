@@ -1,13 +1,14 @@
 /*
  * thresholds.h
  *	  Thresholds of the model's choice and of the decision, and prices that SQL also needs,
- *	  each once; SQL reads them by name with threshold().  All thresholds are chosen.
+ *	  each once; SQL reads them by name with threshold().  All are chosen but where it says bench.
  *
  * Each file that includes this defines THRESHOLD(name, value).
  */
 THRESHOLD(FULL_DAY, 86400)		/* seconds to watch: each hour of the day was seen */
 THRESHOLD(FEW, 0.01)			/* updates per insert, share of rows; less is none */
 THRESHOLD(NEARLY_ALL, 0.98)		/* HOT share from which the others do not matter */
+THRESHOLD(SAME_HOT, 0.005)		/* bench: HOT shares of equal runs differ by less */
 THRESHOLD(LACKING, 0.02)		/* recoverable share from which updates lack room */
 THRESHOLD(BLOCKED, 0.05)		/* blocked share from which an index is the cause */
 THRESHOLD(EXPLAINED, 0.9)		/* part of the updates that statements must have made to be believed */

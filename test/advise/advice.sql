@@ -361,6 +361,7 @@ SELECT phrase('full15', v.changed, v.fitted)
           fitted);
 SAVEPOINT phrases;
 DELETE FROM ff_internal.change;
+DELETE FROM ff_internal.counter_interval WHERE updated = 9000000;
 SELECT phrase('roomy', '{}');
 UPDATE ff_internal.horizon_history SET last_seen_at = now() - interval '1 hour';
 SET LOCAL fillfactor_advisor.min_worth = 100;

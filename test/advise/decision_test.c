@@ -93,6 +93,7 @@ less_room(void)
 	f.recent_hot_updated = f.recent_updated;
 	f.step_cost[1] = 1;
 	f.step_cost[2] = 1.2;
+	f.step_hot[1] = 100;
 	return f;
 }
 
@@ -268,7 +269,10 @@ test_hot(void)
 		  "fewer once settled");
 	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 95), "page_full", "lower", NULL, 70,
 		  "2 points fewer");
-	gives(WITH(less_room, f.step_hot[1] = 49.9), "settled", "raise", NULL, 90, "more room is given up for less");
+	gives(WITH(less_room, f.step_hot[1] = 99.4), "settled", "keep", "less_hot", 70, "less room, fewer would be HOT");
+	gives(WITH(less_room, f.step_hot[1] = 99.5), "settled", "raise", NULL, 90, "half a point fewer is the same");
+	gives(WITH(less_room, f.step_hot[1] = 49.9, f.step_settled[1] = 100), "settled", "raise", NULL, 90,
+		  "as many once settled");
 #undef BLOCKED
 }
 

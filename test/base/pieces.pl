@@ -82,7 +82,7 @@ foreach my $piece (@pieces)
 
 # What stands in two places, one of which could be forgotten.
 sub words { my %seen = map { $_ => 1 } @_; return join(' ', sort keys %seen); }
-my %setting = map { $_ => 1 } slurp_file("$top/src/base/settings.h") =~ /^(?:WHOLE|REAL)\((\w+)/gm;
+my %setting = map { $_ => 1 } slurp_file("$top/src/base/settings.h") =~ /^(?:INTEGER|REAL)\((\w+)/gm;
 my ($made_with) = slurp_file("$top/sql/advise/advice.sql") =~ /FUNCTION ff_internal\.fit_made_with\(.*?'\{(.*?)\}'/s;
 is(words($made_with =~ /(\w+)/g),
 	words(grep { $setting{$_} } map { slurp_file($_) =~ /\bff_(\w+)/g } glob("'$top'/src/model/*.c")),

@@ -384,6 +384,13 @@ ratio_of(const Evidence *e, int i)
 	return decision.cost[ff_choice_way(e, &decision, i)][i].ratio;
 }
 
+/* What the cheaper way to a step is said to give. */
+static const FcMean *
+shown(const Evidence *e, int i)
+{
+	return &forecast.step[i].mean[i == forecast.current ? FC_SET : ff_choice_way(e, &decision, i)];
+}
+
 static double now[FC_STEPS];	/* costs of options without a history */
 static double part;				/* weight of a history, for logarithms */
 
@@ -532,9 +539,9 @@ test_nearest(void)
 	choose(e);
 	for (int k = 1; k < decision.advised; k++)
 		nearest &= ff_choice_way(&e, &decision, k) > decision.best_way || ratio_of(&e, k) > 0.81 ||
-			forecast.step[k].hot_low < forecast.step[i].hot_low - 2;
+			shown(&e, k)->hot_low < shown(&e, i)->hot_low - 2;
 	ok(nearest && decision.action >= CH_SET && decision.advised < i &&
-	   forecast.step[decision.advised].hot_low > forecast.step[2].hot_low + 10,
+	   shown(&e, decision.advised)->hot_low > shown(&e, 2)->hot_low + 10,
 	   "all steps cost about the same: the nearest whose updates are as surely HOT is advised");
 }
 
@@ -562,9 +569,9 @@ test_settled_stays(void)
 		wanted[i] = 0.7;
 	choose(e);
 	ok(decision.advised == forecast.current ||
-	   forecast.step[decision.advised].hot_pct >= 100 * fit.plan.split.hot - 0.5,
+	   shown(&e, decision.advised)->hot_pct >= 100 * fit.plan.split.hot - 0.5,
 	   "a cheaper fillfactor with a lower HOT share than the one seen is not advised");
-	ok(forecast.step[0].hot_pct < 100 * fit.plan.split.hot - 10, "at 100, fewer updates would be HOT");
+	ok(shown(&e, 0)->hot_pct < 100 * fit.plan.split.hot - 10, "at 100, fewer updates would be HOT");
 }
 
 static void

@@ -408,7 +408,7 @@ test_before(void)
 	TwinWorkload	l = workload_of(136, 2000);
 	Evidence	e;
 	double		hot;
-	double		off[2] = {0, 0};
+	double		off[3] = {0, 0, 0};
 
 	l.class[0].rows = 200;
 	hot = hot_pct(&l, 100, 2000, 2000) / 100;
@@ -417,8 +417,14 @@ test_before(void)
 	e.earlier_updated = 4000;
 	e.updated_pct = 98;
 	e.updated_since = ff_evidence_window(&e).updated;
-	for (int seen = 0; seen < 2; seen++)
+	for (int seen = 0; seen < 3; seen++)
 	{
+		/* the table was rewritten when its fillfactor was set */
+		if (seen == 2)
+		{
+			e.set_from = 100;
+			e.filled_at = NAN;
+		}
 		misfit(&e);
 		for (int i = 0; i < fit.n; i++)
 			off[seen] += fit.particle[i].weight *
@@ -427,6 +433,7 @@ test_before(void)
 		e.before_hot = 2000 * hot;
 	}
 	ok(off[1] < off[0] - 0.2, "the HOT share seen at another fillfactor counts there");
+	ok(off[2] < off[0] - 0.2, "also if the table was rewritten since");
 }
 
 /* Unknown values are left out. */

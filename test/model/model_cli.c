@@ -90,17 +90,16 @@ main(int argc, char **argv)
 		write_workload(&fit.particle[i]);
 	for (int i = 0; i < f.n; i++)
 	{
-		double		hot = 0;
+		FcWay		way = i == f.current ? FC_SET : ff_choice_way(&e, &d, i);
+		const FcMean *m = &f.step[i].mean[way];
 
-		for (int k = 0; k < f.nworkloads; k++)
-			hot += f.weight[k] * f.outcome[FC_SET][k][i].window_hot;
 		printf("step %d hot %.2f low %.2f high %.2f moved %.2f settled %.2f set %.4f rewrite %.4f agree %.2f "
-			   "us %.2f wal %.1f heap %.0f prunes %.2f set_hot %.2f set_wal %.1f updates %.1f%s\n",
-				   f.step[i].fillfactor, f.step[i].hot_pct, f.step[i].hot_low, f.step[i].hot_high, f.step[i].moved_pct,
-				   f.step[i].settled_hot_pct, d.cost[FC_SET][i].ratio, d.cost[FC_REWRITE][i].ratio,
+			   "us %.2f wal %.1f heap %.0f prunes %.2f set_hot %.2f set_wal %.1f updates %.1f rewritten %d%s\n",
+				   f.step[i].fillfactor, m->hot_pct, m->hot_low, m->hot_high, m->moved_pct,
+				   m->settled_hot_pct, d.cost[FC_SET][i].ratio, d.cost[FC_REWRITE][i].ratio,
 				   ff_choice_cheaper(&f, &d, FC_REWRITE, i, FC_SET, f.current), d.cost[FC_REWRITE][i].time_us,
 				   d.cost[FC_REWRITE][i].wal_bytes, d.cost[FC_REWRITE][i].heap_bytes, f.outcome[FC_SET][0][i].prunes,
-				   100 * hot, d.cost[FC_SET][i].wal_bytes, d.cost[FC_SET][i].wal_of_updates,
+				   f.step[i].mean[FC_SET].hot_pct, d.cost[FC_SET][i].wal_bytes, d.cost[FC_SET][i].wal_of_updates, way == FC_REWRITE,
 				   i == f.current ? " current" : "");
 	}
 	printf("decision %s at %d gain %.4f best %d %s agreement %.2f confidence %.2f bound %.3f "

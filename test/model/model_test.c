@@ -134,9 +134,11 @@ promises(const TwinWorkload *l, const Evidence *e, int fillfactor, double laps, 
 	for (int i = 0; i < forecast.n; i++)
 		if (i == forecast.n - 1 || forecast.step[i + 1].fillfactor < fillfactor)
 		{
-			if (fabs(forecast.step[i].hot_pct - hot) > points)
-				printf("# %.1f %% HOT promised at %d, %.1f came\n", forecast.step[i].hot_pct, fillfactor, hot);
-			return fabs(forecast.step[i].hot_pct - hot) <= points;
+			double		promised = forecast.step[i].mean[i == forecast.current ? FC_SET : FC_REWRITE].hot_pct;
+
+			if (fabs(promised - hot) > points)
+				printf("# %.1f %% HOT promised at %d, %.1f came\n", promised, fillfactor, hot);
+			return fabs(promised - hot) <= points;
 		}
 	return 0;
 }
@@ -259,9 +261,13 @@ sane(const Choice *d, const Forecast *f)
 		d->advised >= 0 && (f->n == 0 || d->advised < f->n);
 
 	for (int i = 0; i < f->n && d->action != CH_WAIT; i++)
-		good &= f->step[i].hot_pct >= -1e-9 && f->step[i].hot_pct <= 100 + 1e-9 &&
-			f->step[i].hot_low <= f->step[i].hot_high && isfinite(d->cost[FC_SET][i].ratio) &&
-			isfinite(d->cost[FC_REWRITE][i].ratio);
+		for (int way = 0; way < FC_WAYS; way++)
+		{
+			const FcMean *m = &f->step[i].mean[way];
+
+			good &= m->hot_pct >= -1e-9 && m->hot_pct <= 100 + 1e-9 && m->hot_low <= m->hot_high &&
+				isfinite(d->cost[way][i].ratio);
+		}
 	return good;
 }
 

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(132);
+SELECT plan(133);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -637,7 +637,7 @@ BEGIN
     DELETE FROM ff_internal.fit WHERE asked IS NULL AND rel_id = id;
     INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, action, from_fillfactor,
         to_fillfactor, confidence, updated)
-    SELECT id, look - asked, '', '', '', 'keep', 100, 100, 0,
+    SELECT id, look - asked, '', ff_internal.fit_made_with(), '', 'keep', 100, 100, 0,
            (SELECT times * sum(updated) FROM ff_internal.counter_interval WHERE rel_id = id AND ended_at > look - asked)
      WHERE asked IS NOT NULL
     ON CONFLICT (rel_id) DO UPDATE SET made_at = EXCLUDED.made_at, updated = EXCLUDED.updated;
@@ -648,6 +648,9 @@ DELETE FROM ff_internal.change WHERE rel_id = :helped;
 SELECT ok(NOT due(:helped, '59 min', 11, :'last_at', :last), 'updates grew by less than a tenth: it is not due');
 SELECT ok(due(:helped, '59 min', 10, :'last_at', :last), 'they grew by a tenth: it is due');
 SELECT ok(due(:helped, '1 day', 11, :'last_at', :last), 'a table fitted a day ago is due');
+UPDATE ff_internal.fit SET made_with = 'other settings' WHERE rel_id = :helped;
+SELECT ok(due(:helped, '59 min', 11, :'last_at', :last), 'a table fitted with other settings is due');
+UPDATE ff_internal.fit SET made_with = ff_internal.fit_made_with() WHERE rel_id = :helped;
 SELECT rel_id AS same FROM ff_internal.relation WHERE relname = 'same' \gset
 DELETE FROM ff_internal.counter_interval
     WHERE rel_id = :same AND ended_at > :'last_at'::timestamptz - interval '1 day';

@@ -154,7 +154,7 @@ def replayed(cli, o):
     return dict(o, ms=float(words[0][words[0].index('ms') + 1]),
                 curve=[dict(fillfactor=s['fillfactor'], hot_pct=s['hot'], hot_pct_low=s['low'], hot_pct_high=s['high'],
                             settled_hot_pct=s['settled'], wal=dict(set=s.get('set_wal'), rewrite=s['wal']),
-                            set_hot_pct=s.get('set_hot')) for s in steps if fitted],
+                            needs_rewrite=s['rewritten'] > 0) for s in steps if fitted],
                 advice=dict(needs_rewrite=choice[1] == 'rewrite', recommended_fillfactor=int(choice[3]) if choice[1] in ('set', 'rewrite') else o['fillfactor'],
                             confidence=float(choice[choice.index('confidence') + 1])))
 
@@ -199,15 +199,24 @@ def hot_of(quarters):
 
 
 def measured_hot(t):
-    """Measured HOT shares to judge predictions by.  A prediction is for a time like the one observed: its later half after a
-    rewrite, all of it if the table is not changed."""
+    """Measured HOT shares to judge predictions by: {(way, fillfactor): percent}.  A prediction is for a time like the one
+    observed: its later half after a change, else all of it."""
     of = {}
     for r in t['runs']:
-        if r['way'] != 'set' and (r['way'] == 'keep' or r['fillfactor'] != t['asked']):
-            hot = hot_of(r['quarters'] if r['way'] == 'keep' else r['quarters'][-1:])
-            if hot is not None:
-                of.setdefault(r['fillfactor'], []).append(hot)
-    return {s: statistics.median(values) for s, values in of.items()}
+        hot = hot_of(r['quarters'] if r['way'] == 'keep' else r['quarters'][-1:])
+        if hot is not None:
+            of.setdefault((r['way'], r['fillfactor']), []).append(hot)
+    return {o: statistics.median(values) for o, values in of.items()}
+
+
+def shown(o, hot):
+    """The rows of the curve whose way to their step was measured: {fillfactor: (row, measured HOT share)}."""
+    rows = {}
+    for (way, s), value in hot.items():
+        row = promised(o['curve'] or [], s)
+        if row and (way == 'keep' or s != o['fillfactor'] and way == ('rewrite' if row['needs_rewrite'] else 'set')):
+            rows[s] = row, value
+    return rows
 
 
 def measured_wal(t):
@@ -233,17 +242,6 @@ def wal_errors(o, t):
     return errors
 
 
-def set_errors(o, t):
-    """Predicted HOT share less the measured one, in points, for fillfactors set without a rewrite."""
-    errors = []
-    for r in t['runs']:
-        hot = hot_of(r['quarters'])
-        row = r['way'] == 'set' and hot is not None and promised(o['curve'] or [], r['fillfactor'])
-        if row and row.get('set_hot_pct') is not None:
-            errors.append(row['set_hot_pct'] - hot)
-    return errors
-
-
 def judged(o, t):
     """Results for one observation: regrets, HOT errors, whether inside the range.  Nobody who knows the cold rows of a table
     rewrites it, so the baselines are then set without a rewrite."""
@@ -251,7 +249,6 @@ def judged(o, t):
     cost, at = costs(t, m is None and workload(o['name']).ram), o['fillfactor']
     cold = field.cold(m) if m else 0
     plain = 'set' if cold >= COLD else 'rewrite'
-    hot = measured_hot(t)
     last = o['quarters'][-1]
     seen = last['hot_pct']
     said = {'100': 100, '90': 90, 'rule': two_lines(o['mixture']), 'root': seen is not None and root_formula(seen) or at,
@@ -259,13 +256,13 @@ def judged(o, t):
     done = {'advice': done_by(o['advice'], at),
             **{k: f and ('keep' if f == at else plain, f) for k, f in said.items()}}
     regrets = {k: d and regret(cost, *d, o['mixture']) for k, d in done.items()}
-    rows = {s: promised(o['curve'] or [], s) for s in hot}
-    errors = {s: rows[s]['hot_pct'] - hot[s] for s in hot if rows[s]}
-    inside = [rows[s]['hot_pct_low'] - INSIDE <= hot[s] <= rows[s]['hot_pct_high'] + INSIDE for s in errors]
+    rows = shown(o, measured_hot(t))
+    errors = {s: row['hot_pct'] - hot for s, (row, hot) in rows.items()}
+    inside = [row['hot_pct_low'] - INSIDE <= hot <= row['hot_pct_high'] + INSIDE for row, hot in rows.values()]
     way, best = min(cost, key=cost.get)
-    width = [rows[s]['hot_pct_high'] - rows[s]['hot_pct_low'] for s in errors]
+    width = [row['hot_pct_high'] - row['hot_pct_low'] for row, _ in rows.values()]
     return dict(name=o['name'], version=o.get('server', 0) // 10000, cold=cold, width=width, wal=wal_errors(o, t),
-                set_errors=set_errors(o, t), at=at, best=best, best_way=way, said=done['advice'][1], way=done['advice'][0],
+                at=at, best=best, best_way=way, said=done['advice'][1], way=done['advice'][0],
                 errors=errors, inside=inside, confidence=o['advice']['confidence'], regrets=regrets)
 
 
@@ -316,9 +313,6 @@ def means(results):
         print(f"predicted HOT share: off by {statistics.mean(errors):.1f} points on average, {max(errors):.1f} at worst;"
               f" {100 * statistics.mean(inside):.0f} % inside the range,"
               f" {statistics.mean(w for r in results for w in r['width']):.0f} points wide on average")
-    errors = [abs(e) for r in results for e in r['set_errors']]
-    if errors:
-        print(f"the same if set without a rewrite: off by {statistics.mean(errors):.1f} points on average, {max(errors):.1f} at worst")
     errors = [statistics.mean(map(abs, r['wal'])) for r in results if r['wal']]
     if errors:
         bias = statistics.mean(statistics.mean(r['wal']) for r in results if r['wal'])

@@ -132,7 +132,7 @@ def compiled(folder):
     """The model of this checkout with model_cli.c."""
     cli = os.path.join(folder, 'model_cli')
     parts = [p for p in glob.glob(os.path.join(TOP, 'src/model/*.c')) if not p.endswith('/sql.c')]
-    subprocess.run([os.environ.get('CC', 'cc'), '-std=c11', '-O2', '-I' + os.path.join(TOP, 'src'), '-o', cli,
+    subprocess.run([os.environ.get('CC', 'cc'), '-std=c11', '-O2', '-ffp-contract=off', '-I' + os.path.join(TOP, 'src'), '-o', cli,
                     os.path.join(TOP, 'test/model/model_cli.c'), *parts, '-lm'], check=True)
     return cli
 
