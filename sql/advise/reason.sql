@@ -310,8 +310,9 @@ BEGIN
                    now.rows_per_page),
             ': ' || ff_internal.percent(n.hot_pct) || ' HOT predicted (' || trim_scale(round(n.hot_pct_low::numeric, 1))
                 || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
-            ', ' || nullif(ff_internal.percent(n.settled_hot_pct), ff_internal.percent(n.hot_pct)) || ' once settled',
-            CASE WHEN d.action = 'lower' AND n.hot_pct < 100 * (e.hot_share + ff_internal.threshold('LACKING'))
+            CASE WHEN abs(n.settled_hot_pct - n.hot_pct) >= 1
+                 THEN format(' in as long as was watched, %s once settled', ff_internal.percent(n.settled_hot_pct)) END,
+            CASE WHEN d.action = 'lower' AND greatest(n.hot_pct, n.settled_hot_pct) < 100 * (e.hot_share + ff_internal.threshold('LACKING'))
                  THEN format(', hardly more than now, but %s, which saves %s', sharing, saved) END,
             CASE WHEN d.action = 'raise'
                  THEN CASE WHEN less > 0

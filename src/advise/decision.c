@@ -412,17 +412,21 @@ no_hot_gain(const DnFacts *f, const DnDecision *d)
 	int			then = place_of(f->step_fillfactor, d->step);
 	int			now = place_of(f->step_fillfactor, d->current_step);
 	double		seen = 100 * f->recent_hot_updated / f->recent_updated;
-	double		predicted = then < 0 ? NAN : f->step_hot[then];
-	double		any = then >= 0 && f->step_rewrites[then] > 0 ? fmax(1, or_else(f->rewrite_gain, 1)) : 1;
-	double		clear = any * clear_ratio(f, stands(f, d) ? STANDS : 1);
+	double		most;
+	double		clear;
 
+	if (then < 0)
+		return NULL;
+	most = fmax(f->step_hot[then], f->step_settled[then]);
 	if (d->step > d->current_step)
-		return then >= 0 && fmax(predicted, f->step_settled[then]) < seen - 100 * SAME_HOT ? "less_hot" : NULL;
+		return most < seen - 100 * SAME_HOT ? "less_hot" : NULL;
 	/* as shown, in tenths */
-	if (rint(10 * predicted) < rint(10 * seen) ||
-		(then >= 0 && now >= 0 && f->step_settled[then] < f->step_settled[now] - 100 * LACKING))
+	if (rint(10 * f->step_hot[then]) < rint(10 * seen) ||
+		(now >= 0 && f->step_settled[then] < f->step_settled[now] - 100 * LACKING))
 		return "less_hot";
-	return predicted < seen + 100 * LACKING && d->gain < clear ? "no_hot_gain" : NULL;
+	clear = clear_ratio(f, stands(f, d) ? STANDS : 1) *
+		(f->step_rewrites[then] > 0 ? fmax(1, or_else(f->rewrite_gain, 1)) : 1);
+	return most < seen + 100 * LACKING && d->gain < clear ? "no_hot_gain" : NULL;
 }
 
 /* Why a step is not advised at all; NULL: it may be. */

@@ -264,6 +264,8 @@ test_hot(void)
 		  "two points more, saves 3 %");
 	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.model_gain = 1.03), "page_full", "keep", "no_hot_gain", 100,
 		  "1.9 points more");
+	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.step_settled[2] = 52, f.model_gain = 1.03), "page_full", "lower", NULL,
+		  70, "two points more once settled");
 	gives(WITH(full_pages, f.step_hot[2] = 49.9), "page_full", "keep", "less_hot", 100, "fewer would be HOT");
 	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 94.9), "page_full", "keep", "less_hot", 100,
 		  "fewer once settled");
