@@ -63,6 +63,7 @@ typedef struct Rates
 	double		more_wal;		/* measured bytes beyond what the prices explain */
 	double		leaves;			/* share of the live part's leaves that updates come to, 0..1 */
 	double		fewer_images;	/* of heap pages per row updated, than the forecast says */
+	double		entry;			/* bytes of WAL of an index entry */
 	double		indexes;
 	double		index_bytes;
 	double		rows;			/* live rows of the table */
@@ -90,7 +91,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
 	double		pages = bound(e->blocks, 1, 1e15);
-	Rates		r = {.plan = p,.rows = bound(e->live_rows, 1, 1e15),.leaves = 1,.pages = pages,
+	Rates		r = {.plan = p,.rows = bound(e->live_rows, 1, 1e15),.leaves = 1,.pages = pages,.entry = WAL_ENTRY,
 		.cold_page_rows = bound(p->cold_page_rows, 1, TW_MAX_TUPLES),.unlogged = e->unlogged > 0};
 	double		delete_calls;
 
@@ -160,7 +161,7 @@ cost_of(const Rates *r, const FcOutcome *o, double pages, double live_pages, dou
 					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (c->heap_bytes + 1), 0, 1) * r->read_us / 8;
 	c->wal_of_updates = r->unlogged ? 0 : WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE + o->moved * WAL_MOVE +
-		o->moved_bytes + cold * n * WAL_ENTRY + TW_BLCKSZ * images;
+		o->moved_bytes + cold * n * r->entry + TW_BLCKSZ * images;
 	c->wal_bytes = r->unlogged ? 0 : WAL_COMMIT * r->calls + r->inserts * r->wal_insert + r->deletes * WAL_DELETE +
 		c->wal_of_updates + vacuumed * WAL_VACUUM_PAGE;
 }
@@ -235,7 +236,8 @@ seen_outcome(const Rates *r, double prunes, double touched, double images)
 
 /*
  * Makes the forecast's WAL of today that in pg_stat_statements: what is more is added to all
- * options; if it is less, fewer index leaves are logged whole, then fewer heap pages.
+ * options; if it is less, fewer index leaves are logged whole, then fewer heap pages, then index
+ * entries write less.
  */
 static void
 calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
@@ -269,6 +271,13 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 	{
 		r->fewer_images = bound(-more / TW_BLCKSZ, 0, now->images);
 		more += TW_BLCKSZ * r->fewer_images;
+	}
+	if (more < 0)
+	{
+		double		entries = (1 - now->hot) * r->indexes;
+
+		r->entry = bound(WAL_ENTRY + more / entries, 0.3 * WAL_ENTRY, WAL_ENTRY);
+		more += entries * (WAL_ENTRY - r->entry);
 	}
 	r->more_wal = bound(more, -0.5 * (WAL_UPDATE + r->inserts * r->wal_insert), 1e9);
 }
