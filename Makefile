@@ -59,6 +59,7 @@ SQL_PIECES = \
 	sql/collect/schedule.sql \
 	sql/evidence/schema.sql \
 	sql/evidence/memory.sql \
+	sql/evidence/blocking.sql \
 	sql/evidence/evidence.sql \
 	sql/model/schema.sql \
 	sql/model/model.sql \

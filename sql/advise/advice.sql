@@ -31,7 +31,7 @@ RETURN md5(concat_ws(' ', ff_internal.model_version(), (
                   'page_read_cost}'::text[]) n), (
     SELECT string_agg(ff_internal.server_setting(n), ' ' ORDER BY n)
       FROM unnest('{autovacuum, autovacuum_naptime, autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, '
-                  'autovacuum_vacuum_max_threshold, checkpoint_timeout}'::text[]) n)));
+                  'autovacuum_vacuum_max_threshold, checkpoint_timeout, data_checksums, wal_log_hints}'::text[]) n)));
 
 -- Hash of the evidence that a fit depends on. Times as seconds and numbers as numeric: the same text in every session.
 CREATE FUNCTION ff_internal.evidence_hash(e ff_internal.table_evidence) RETURNS text
@@ -242,8 +242,9 @@ action: lower, raise, keep (also if ff_dismiss() declined a change), wait (more 
 fillfactor, recommended_fillfactor: percent, now and advised (equal if nothing should change). confidence: 0 to 1, '
 'a product, which the last line of reason shows: "0.35 = enough seen 1.0 x long enough 0.52 x model 0.67; 0.2 needed". '
 'enough seen: updates (or inserts, if there are hardly any) / four times min_updates. long enough: 0.5 at first, 1 '
-'after a day with three cycles of the work. model: how well it explains the data. If they matter: counters lost (0.5), '
-'columns unknown (whether an indexed one changes, 0.5), earlier advice (how it turned out).
+'after a day with three cycles of the work. model: how well it explains the data. If they matter: counters lost, '
+'columns unknown (whether an indexed one changes), rows not seen, pages not read (0.5 each), earlier advice (how it '
+'turned out).
 updates_per_s: rows updated per second over the window. hot_pct: HOT share of the recent updates. recoverable_pct: '
 'share not HOT only because the page was full. predicted_hot_pct: HOT share at the recommended '
 'fillfactor, over a window like the observed one; ff_curve() also says where it settles.
@@ -329,8 +330,8 @@ AS $$
      WHERE NOT EXISTS (SELECT 1 FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
 
     -- Tables that were altered, whose evidence grew by a tenth (chosen) since their fit or has become enough to judge
-    -- by, or whose fit was made with other settings or is a day old: then also those with advice to change, which may be
-    -- outdated without activity.
+    -- by, or whose fit was made with other settings or is a day old: then also those with advice to change, which may
+    -- be outdated without activity.
     SELECT r.rel_id
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL

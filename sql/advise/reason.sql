@@ -1,7 +1,7 @@
 -- Puts a decision into words. Decides nothing.
 
 -- What is missing: the rest of a day after seconds, the rest of the updates needed, or confidence.
-CREATE FUNCTION ff_internal.until(
+CREATE FUNCTION ff_internal.words_awaited(
     e ff_internal.table_evidence, d ff_internal.decision, seconds float8, seen bigint DEFAULT NULL,
     needed float8 DEFAULT NULL) RETURNS text
 LANGUAGE sql STABLE
@@ -66,7 +66,7 @@ RETURN CASE WHEN e.kept_share >= ff_internal.threshold('BLOCKED') AND e.indexed_
             WHEN e.kept_share - e.indexed_share >= ff_internal.threshold('UNEXPLAINED')
             THEN 'statements explain ' || ff_internal.percent(100 * e.indexed_share) || ' of the updates; '
                  || coalesce(ff_internal.trigger_words(e.relation, e.began_at),
-                             'look for functions, triggers and the unattributed rows of ff_statements()') END;
+                             'look for functions, triggers and the rows of ff_statements() without a table') END;
 
 CREATE FUNCTION ff_internal.of_recent_updates(share float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -88,8 +88,7 @@ BEGIN
             THEN ARRAY['could not be sampled',
                        'its pages could not be sampled, each collection tries again: ' || e.problem]
             WHEN e.rel_id IS NULL
-            THEN ARRAY['not collected yet', coalesce(ff_internal.restored(),
-                       'not collected yet: run CALL ff_collect() or ff_schedule()')]
+            THEN ARRAY['not collected yet', ff_internal.no_history(e.relation)]
             ELSE ARRAY['not sampled yet', 'its pages were not sampled yet: the next collections go on where the last '
                                           'one ran out of budget'] END
         WHEN 'interval'
@@ -107,7 +106,7 @@ BEGIN
         WHEN 'updates'
         THEN ARRAY[ff_internal.counted(since, 'update') || ' since it was altered',
                    'too little was seen since its fillfactor or its indexes changed: '
-                       || ff_internal.until(e, d, NULL, since, ff_internal.setting('min_updates'))]
+                       || ff_internal.words_awaited(e, d, NULL, since, ff_internal.setting('min_updates'))]
         WHEN 'why_not_hot'
         THEN ARRAY['too little is known', format(
                    '%s of its updates were not HOT, but neither the server nor the pages say whether they left their '
@@ -160,8 +159,8 @@ BEGIN
                  AND (e.counted).updated < ff_internal.threshold('FEW') * (e.counted).inserted
             THEN ': too few to matter, if that stays so for an hour'
             WHEN d.because IS NULL AND (e.counted).updated < few
-            THEN ': too few to judge from. ' || ff_internal.until(e, d, NULL, (e.counted).updated, few)
-            ELSE ': ' || ff_internal.until(e, d, e.window_s) END END;
+            THEN ': too few to judge from. ' || ff_internal.words_awaited(e, d, NULL, (e.counted).updated, few)
+            ELSE ': ' || ff_internal.words_awaited(e, d, e.window_s) END END;
 END
 $$;
 
@@ -253,7 +252,7 @@ RETURN 'fewer updates would be HOT: ' || CASE
             < 100 * (e.hot_share - ff_internal.threshold('SAME_HOT'))
        THEN format('%s predicted once settled, %s seen', ff_internal.percent(greatest(n.hot_pct, n.settled_hot_pct)),
                    ff_internal.percent(100 * e.hot_share))
-       WHEN n.fillfactor < now.fillfactor AND n.hot_pct < 100 * e.hot_share
+       WHEN n.fillfactor < now.fillfactor AND round(n.hot_pct::numeric, 1) < round((100 * e.hot_share)::numeric, 1)
        THEN format('%s predicted, %s seen', ff_internal.percent(n.hot_pct), ff_internal.percent(100 * e.hot_share))
        WHEN n.fillfactor < now.fillfactor
             AND n.settled_hot_pct < now.settled_hot_pct - 100 * ff_internal.threshold('LACKING')
@@ -283,13 +282,70 @@ RETURN CASE
                 'again, or for %s more',
                 ff_internal.span(extract(epoch FROM ff_internal.lookback())::float8 - e.since_change_s))
     WHEN d.because IS NULL AND (e.since).updated < d.needed_updates
-    THEN ff_internal.until(e, d, NULL, (e.since).updated, d.needed_updates)
+    THEN ff_internal.words_awaited(e, d, NULL, (e.since).updated, d.needed_updates)
          || format(' (%s times fillfactor_advisor.min_updates)', ff_internal.threshold('ENOUGH'))
-    WHEN d.because = 'may_settle' THEN 'it may become HOT by itself: ' || ff_internal.until(e, d, e.window_s)
+    WHEN d.because = 'may_settle' THEN 'it may become HOT by itself: ' || ff_internal.words_awaited(e, d, e.window_s)
     WHEN d.because IN ('just_changed', 'watched_too_briefly')
     THEN CASE d.because WHEN 'just_changed' THEN 'it was changed lately: ' ELSE '' END
-         || ff_internal.until(e, d, e.since_change_s)
-    ELSE ff_internal.until(e, d, e.window_s) END;
+         || ff_internal.words_awaited(e, d, e.since_change_s)
+    ELSE ff_internal.words_awaited(e, d, e.window_s) END;
+
+-- Why the old and the new version of a row that stays in its page cost less.
+CREATE FUNCTION ff_internal.sharing(d ff_internal.decision) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE d.seen_cause WHEN 'settled' THEN 'pages are pruned less often'
+                         ELSE 'the old and the new version of a row share a page more often' END;
+
+-- What a change from the present step to another one (n) would bring.
+CREATE FUNCTION ff_internal.words_of_change(
+    e ff_internal.table_evidence, d ff_internal.decision, now ff_internal.step, n ff_internal.step) RETURNS text
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    less CONSTANT bigint := e.heap_bytes + e.index_bytes - n.size_bytes - n.index_bytes;
+BEGIN
+    RETURN concat(
+        format('. At %s a page is filled with %s instead of %s rows', n.fillfactor, n.rows_per_page, now.rows_per_page),
+        ': ' || ff_internal.percent(n.hot_pct) || ' HOT predicted (' || trim_scale(round(n.hot_pct_low::numeric, 1))
+            || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
+        CASE WHEN abs(n.settled_hot_pct - n.hot_pct) >= 1
+             THEN format(' in as long as was watched, %s once settled', ff_internal.percent(n.settled_hot_pct)) END,
+        CASE WHEN d.action = 'lower'
+                  AND greatest(n.hot_pct, n.settled_hot_pct) < 100 * (e.hot_share + ff_internal.threshold('LACKING'))
+             THEN format(', hardly more than now, but %s, which saves %s', ff_internal.sharing(d),
+                         ff_internal.percent(100 * (1 - 1 / d.gain))) END,
+        CASE WHEN d.action = 'raise'
+             THEN CASE WHEN less > 0
+                       THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) END
+             WHEN n.needs_rewrite
+             THEN '; set alone, it holds for new pages only; by the model, a rewrite of all pages pays for itself'
+             ELSE '; updates fall on new pages, so no rewrite is needed' END,
+        CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);
+END
+$$;
+
+-- Why a step (n) that pays is not advised.
+CREATE FUNCTION ff_internal.words_of_refusal(
+    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision, now ff_internal.step, n ff_internal.step)
+RETURNS text
+LANGUAGE sql STABLE
+RETURN format('. %s would save %s of its cost', n.fillfactor, ff_internal.percent(100 * (1 - 1 / d.gain)))
+    || CASE d.because
+       WHEN 'more_wal' THEN format(', but it would write %s more WAL',
+                   ff_internal.percent(100 * (n.wal_bytes_per_update / (f.choice).wal_bytes_now - 1)))
+       WHEN 'not_worth'
+       THEN format(', but that is not worth a change; it is less than %s of the cost of the costliest table''s '
+                   'updates (fillfactor_advisor.min_worth), and less than %s of disk',
+                   ff_internal.percent(ff_internal.setting('min_worth')),
+                   pg_size_pretty(ff_internal.threshold('WORTH_DISK')::bigint))
+       ELSE coalesce(
+           CASE d.because WHEN 'no_hot_gain' THEN ', but ' || ff_internal.by_any_rewrite(e, f, n, d.gain) END,
+           format(', because %s%s, but ', ff_internal.sharing(d),
+                  CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END) || CASE d.because
+           WHEN 'less_hot' THEN ff_internal.less_hot(e, n, now)
+           ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
+                       ff_internal.percent(ff_internal.setting('min_gain')
+                                           * ff_internal.threshold('CLEAR_GAINS'))) END) END;
 
 -- What a change would bring, what is missing for one, or why the fillfactor stays.
 CREATE FUNCTION ff_internal.words_of_action(
@@ -297,52 +353,18 @@ CREATE FUNCTION ff_internal.words_of_action(
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    now    CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
-    n      CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.step);
-    less   CONSTANT bigint := e.heap_bytes + e.index_bytes - n.size_bytes - n.index_bytes;
-    saved  CONSTANT text := ff_internal.percent(100 * (1 - 1 / d.gain));
-    sharing CONSTANT text := CASE d.seen_cause WHEN 'settled' THEN 'pages are pruned less often'
-                                  ELSE 'the old and the new version of a row share a page more often' END;
+    now CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
+    n   CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.step);
 BEGIN
     IF d.changes THEN
-        RETURN concat(
-            format('. At %s a page is filled with %s instead of %s rows', n.fillfactor, n.rows_per_page,
-                   now.rows_per_page),
-            ': ' || ff_internal.percent(n.hot_pct) || ' HOT predicted (' || trim_scale(round(n.hot_pct_low::numeric, 1))
-                || ' to ' || trim_scale(round(n.hot_pct_high::numeric, 1)) || ')',
-            CASE WHEN abs(n.settled_hot_pct - n.hot_pct) >= 1
-                 THEN format(' in as long as was watched, %s once settled', ff_internal.percent(n.settled_hot_pct)) END,
-            CASE WHEN d.action = 'lower' AND greatest(n.hot_pct, n.settled_hot_pct) < 100 * (e.hot_share + ff_internal.threshold('LACKING'))
-                 THEN format(', hardly more than now, but %s, which saves %s', sharing, saved) END,
-            CASE WHEN d.action = 'raise'
-                 THEN CASE WHEN less > 0
-                           THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) END
-                 WHEN n.needs_rewrite
-                 THEN '; set alone, it holds for new pages only; by the model, a rewrite of all pages pays for itself'
-                 ELSE '; updates fall on new pages, so no rewrite is needed' END,
-            CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);
+        RETURN ff_internal.words_of_change(e, d, now, n);
     ELSIF d.passed_over THEN
         RETURN '. No prediction was made yet: collections make some each time, for the most promising tables first; '
                'ff_advise() for this table makes it at once';
     ELSIF d.action = 'wait' AND d.seen_cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
         RETURN format('. %s may be better, but ', n.fillfactor) || ff_internal.awaited(e, d);
     ELSIF d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'more_wal') THEN
-        RETURN format('. %s would save %s of its cost', n.fillfactor, saved) || CASE d.because
-            WHEN 'more_wal' THEN format(', but it would write %s more WAL',
-                        ff_internal.percent(100 * (n.wal_bytes_per_update / (f.choice).wal_bytes_now - 1)))
-            WHEN 'not_worth'
-            THEN format(', but that is not worth a change; it is less than %s of the cost of the costliest table''s '
-                        'updates (fillfactor_advisor.min_worth), and less than %s of disk',
-                        ff_internal.percent(ff_internal.setting('min_worth')),
-                        pg_size_pretty(ff_internal.threshold('WORTH_DISK')::bigint))
-            ELSE coalesce(
-                CASE d.because WHEN 'no_hot_gain' THEN ', but ' || ff_internal.by_any_rewrite(e, f, n, d.gain) END,
-                format(', because %s%s, but ', sharing,
-                       CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END) || CASE d.because
-                WHEN 'less_hot' THEN ff_internal.less_hot(e, n, now)
-                ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
-                            ff_internal.percent(ff_internal.setting('min_gain')
-                                                * ff_internal.threshold('CLEAR_GAINS'))) END) END;
+        RETURN ff_internal.words_of_refusal(e, f, d, now, n);
     ELSIF d.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),
@@ -390,7 +412,7 @@ BEGIN
     saved := 100 * (1 - best.cost / now.cost);
     IF NOT d.wants_model OR d.seen_cause = 'few_updates' OR best.hot_pct IS NULL OR best.fillfactor = now.fillfactor
        OR best.fillfactor = d.step
-          AND (d.action <> 'keep' OR d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'more_wal', 'toast')) THEN
+          AND (d.action <> 'keep' OR d.because NOT IN ('siblings', 'just_changed')) THEN
         RETURN;
     END IF;
     why := CASE

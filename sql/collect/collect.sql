@@ -97,10 +97,12 @@ BEGIN
 END
 $$;
 
--- Microseconds to read one block, as measured by the last collection; NULL: unknown.
+-- Microseconds to read one block, as measured by the last collection; NULL: unknown. A random disk read takes at least
+-- 50 (chosen); less means read-ahead or the system's cache.
 CREATE FUNCTION ff_internal.io_speed(OUT read_us float8)
 LANGUAGE sql STABLE
-RETURN (SELECT c.read_us FROM ff_internal.collection c WHERE c.ended_at IS NOT NULL ORDER BY c.began_at DESC LIMIT 1);
+RETURN (SELECT CASE WHEN c.read_us > 0 THEN greatest(50, c.read_us) END FROM ff_internal.collection c
+         WHERE c.ended_at IS NOT NULL ORDER BY c.began_at DESC LIMIT 1);
 
 -- When the last collection before a time began, or that time: a table's first interval begins between two of them.
 CREATE FUNCTION ff_internal.collection_before(at timestamptz) RETURNS timestamptz
@@ -189,7 +191,7 @@ CREATE FUNCTION ff_internal.inserted_width(relation oid) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
     -- a record has 5 bytes besides its row, and each index entry 84: the median of 93 tables that
-    -- test/bench/regret/regret.py observed, half of them within 14 bytes
+    -- test/bench/regret/regret.py observed, half of them within 14 bytes (with those of their UPDATEs: WAL_ENTRY)
     SELECT greatest(24, sum(h.wal_bytes) / sum(h.rows) - 5
                         - 84 * (SELECT count(*) FROM pg_index i WHERE i.indrelid = relation AND i.indisvalid))
       FROM ff_internal.statement_target t

@@ -72,6 +72,18 @@ RETURN CASE WHEN NOT EXISTS (SELECT FROM ff_internal.followed)
                  AND EXISTS (SELECT FROM ff_internal.relation r WHERE r.closed_at IS NULL)
             THEN 'the history comes from another server or database: run CALL ff_collect() to take it up' END;
 
+-- Why there is no history of a table, or of any (NULL); NULL if there is.
+CREATE FUNCTION ff_internal.no_history(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT coalesce((SELECT c.not_examined FROM ff_internal.user_table c WHERE c.relid = $1),
+                    ff_internal.restored(),
+                    CASE WHEN NOT EXISTS (SELECT 1 FROM ff_internal.collection)
+                           OR $1 IS NOT NULL
+                              AND $1 NOT IN (SELECT r.relid FROM ff_internal.followed r)
+                         THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
+$$;
+
 -- Fillfactor, percent, that the server reads from a table's stored options, whatever their spelling.
 CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS integer
 LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -119,8 +131,6 @@ CREATE FUNCTION ff_internal.other_options(reloptions text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT array_agg(o.option ORDER BY o.option) FROM unnest(reloptions) o(option)
          WHERE o.option !~* '^fillfactor=');
-
--- Counters: each batch of tables, in OID order, is compared with the baselines; differences are written.
 
 CREATE VIEW ff_internal.table_state AS
 SELECT c.relid, c.created_xid, c.nspname, c.relname, c.relfilenode, c.reloptions,

@@ -70,7 +70,7 @@ CREATE FUNCTION ff_internal.write_changes(
 LANGUAGE sql VOLATILE
 AS $$
     INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor,
-           old_options, new_options, dropped_indexes, created_indexes, indexed_columns)
+           old_options, new_options, dropped_indexes, created_indexes, reindexed_columns)
     SELECT w.rel_id, k.kind, least(greatest(w.seen_at, previous), snapshot_at), snapshot_at, epoch,
            w.fillfactor, n.fillfactor, w.reloptions, n.reloptions, x.dropped, x.created,
            CASE WHEN w.indexed_columns IS NOT NULL

@@ -15,6 +15,8 @@ $$;
 CREATE FUNCTION @extschema@.ff_exclude(pattern text) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
+DECLARE
+    tables text;
 BEGIN
     PERFORM ff_internal.check_role('collector');
     IF pattern IS NULL OR strpos(pattern, '.') <= 1 THEN
@@ -23,12 +25,13 @@ BEGIN
             'SELECT ff_exclude(''cron.*'').');
     END IF;
     INSERT INTO ff_internal.excluded (pattern, since) VALUES (pattern, now()) ON CONFLICT DO NOTHING;
-    IF ff_internal.tables_matching(pattern) ^@ '0 ' THEN
+    tables := ff_internal.tables_matching(pattern);
+    IF tables ^@ '0 ' THEN
         RAISE WARNING 'no table matches % now', pattern
             USING HINT = 'Tables made later may; ff_include() removes it.'
                          || CASE WHEN pattern ~ '"' THEN ' In a pattern, names have no quotes.' ELSE '' END;
     END IF;
-    RETURN format('%s leaves out %s', pattern, ff_internal.tables_matching(pattern));
+    RETURN format('%s leaves out %s', pattern, tables);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_exclude(text) IS

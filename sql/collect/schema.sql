@@ -138,7 +138,7 @@ CREATE TABLE ff_internal.change (
     new_options     text[],          -- storage options, as stored
     dropped_indexes text[],          -- definitions of the dropped indexes; NULL: none
     created_indexes text[],          -- definitions of the new indexes; NULL: none
-    indexed_columns smallint[],      -- columns in blocking_columns() only before or only after; NULL: unknown
+    reindexed_columns smallint[],    -- columns in blocking_columns() only before or only after; NULL: unknown
     judged_at       timestamptz,     -- when a collection last judged it; NULL: not yet
     verdict         text CHECK (verdict IN ('helped', 'no difference', 'hurt')) -- then; NULL: too early
 );

@@ -244,8 +244,7 @@ AS $$
                         THEN extract(epoch FROM ff_internal.server_setting('autovacuum_naptime')::interval)
                         ELSE -1 END AS vacuum_nap_s,
                    extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) AS checkpoint_s,
-                   -- a random disk read takes at least 50 (chosen); less means read-ahead or the system's cache
-                   (SELECT greatest(50, t.read_us) FROM ff_internal.io_speed() t WHERE t.read_us > 0) AS read_us,
+                   ff_internal.io_speed() AS read_us,
                    (SELECT (c.relpersistence = 'u')::integer FROM pg_class c WHERE c.oid = e.relation) AS unlogged
               FROM ff_internal.statement_input(e) t
              CROSS JOIN ff_internal.history_input(e) h

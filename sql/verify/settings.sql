@@ -77,7 +77,8 @@ AS $$
                          'no table with pages in this database yet'),
                 ', memory ', coalesce(pg_size_pretty(m.ram), 'unknown'), ', shared_buffers ', pg_size_pretty(f.buffers),
                 '; statements wrote ' || h.written || ' pages out themselves and dirtied ' || h.dirtied),
-         CASE WHEN version() !~* 'linux' THEN 'it acts on Linux only'
+         CASE WHEN version() !~* 'linux' AND NOT EXISTS (SELECT FROM ff_internal.observed)
+              THEN 'it acts on Linux only'
               WHEN s.own ->> 'backend_flush_after' <> '0' THEN 'set already'
               WHEN d.bytes > 0 IS NOT TRUE THEN 'no table here yet'
               WHEN d.bytes <= f.buffers THEN 'the data fit shared_buffers, where it changes nothing'
@@ -129,7 +130,7 @@ BEGIN
                       ff_internal.minute((c.change).seen_at), j.verdict, j.note) AS words
           FROM (SELECT DISTINCT ON (h.setting) h AS change FROM ff_internal.changes h
                  WHERE h.rel_id IS NULL ORDER BY h.setting, h.seen_at DESC) c
-         CROSS JOIN LATERAL ff_internal.judged(c.change) j
+         CROSS JOIN LATERAL ff_internal.verdict_of(c.change) j
          WHERE j.place = 0
     ), one AS (
         SELECT p.place, p.name, NULL::regclass AS relation, ff_internal.server_setting(p.name) AS shown,

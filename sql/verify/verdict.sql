@@ -2,7 +2,7 @@
 
 -- Judges a change: its verdict and the reason (measure overall), then each measure. Gains and losses are weighed as in
 -- the cost of a fillfactor. With hardly any updates on both sides, only the size per row is judged.
-CREATE FUNCTION ff_internal.judged(c ff_internal.changes) RETURNS SETOF ff_internal.measure
+CREATE FUNCTION ff_internal.verdict_of(c ff_internal.changes) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH constant AS (
@@ -73,18 +73,6 @@ BEGIN ATOMIC
     SELECT w.place, w.measure, w.unit, w.before, w.after, w.low, w.high, w.verdict, w.note FROM w;
 END;
 
--- Why there is no history of a table, or of any (NULL); NULL if there is.
-CREATE FUNCTION ff_internal.no_history(relation regclass) RETURNS text
-LANGUAGE sql STABLE
-AS $$
-    SELECT coalesce((SELECT c.not_examined FROM ff_internal.user_table c WHERE c.relid = $1),
-                    ff_internal.restored(),
-                    CASE WHEN NOT EXISTS (SELECT 1 FROM ff_internal.collection)
-                           OR $1 IS NOT NULL
-                              AND $1 NOT IN (SELECT r.relid FROM ff_internal.followed r)
-                         THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
-$$;
-
 -- The rows of ff_verify(). Of its own, because check_role() must run before this is planned, see show_shards().
 CREATE FUNCTION ff_internal.verified(target regclass DEFAULT NULL, all_measures boolean DEFAULT false)
 RETURNS SETOF ff_internal.verified
@@ -96,7 +84,7 @@ AS $$
     ), v AS MATERIALIZED (
         SELECT c.*, j.*, f AS altered, p AS prediction
           FROM ff_internal.changes c
-         CROSS JOIN LATERAL ff_internal.judged(c) j
+         CROSS JOIN LATERAL ff_internal.verdict_of(c) j
           LEFT JOIN ff_internal.change f ON f.change_id = c.change_id
           LEFT JOIN LATERAL ff_internal.predicted(f) p ON true
          WHERE target IS NULL OR c.rel_id = (SELECT a.rel_id FROM asked a)
@@ -247,7 +235,7 @@ BEGIN ATOMIC
                   ORDER BY c.setting, c.seen_at DESC)) t(c, before)
          CROSS JOIN LATERAL (
                SELECT max(o.verdict) FILTER (WHERE o.place = 0), max(o.after) FILTER (WHERE o.measure = 'HOT share')
-                 FROM ff_internal.judged(t.c) o) j(verdict, hot_pct)
+                 FROM ff_internal.verdict_of(t.c) o) j(verdict, hot_pct)
     ), tried AS (
         UPDATE ff_internal.change c
            SET judged_at = clock_timestamp(), verdict = n.verdict

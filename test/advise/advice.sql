@@ -129,7 +129,7 @@ ALTER TABLE reindexed ADD k int;
 SELECT changed('reindexed', '50 minutes', 'indexes', 40);
 SELECT statements_of('reindexed', 'k', 1000, 'UPDATE reindexed SET k = 1');
 CREATE FUNCTION reindexed(columns smallint[]) RETURNS text LANGUAGE sql AS $$
-    UPDATE ff_internal.change SET indexed_columns = columns
+    UPDATE ff_internal.change SET reindexed_columns = columns
      WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'reindexed');
     SELECT format('%s updates, %s', (e.since).updated, a.action)
         FROM ff_internal.evidence('reindexed') e, ff_advise('reindexed') a $$;

@@ -80,13 +80,23 @@ foreach my $piece (@pieces)
 	none(\%bound, "$piece: no body names the schema that the user chose");
 }
 
+is(join(' ', map { my $piece = $_; map { "$piece:$_" } grep { length((split /\n/, $text{$piece})[$_ - 1]) > 120 }
+	1 .. ($text{$piece} =~ tr/\n//) } @pieces), '', 'no line is longer than 120');
+
 # What stands in two places, one of which could be forgotten.
 sub words { my %seen = map { $_ => 1 } @_; return join(' ', sort keys %seen); }
 my %setting = map { $_ => 1 } slurp_file("$top/src/base/settings.h") =~ /^(?:INTEGER|REAL)\((\w+)/gm;
-my ($made_with) = slurp_file("$top/sql/advise/advice.sql") =~ /FUNCTION ff_internal\.fit_made_with\(.*?'\{(.*?)\}'/s;
+my ($made_with, $of_server) =
+  slurp_file("$top/sql/advise/advice.sql") =~ /FUNCTION ff_internal\.fit_made_with\(.*?'\{(.*?)\}'.*?'\{(.*?)\}'/s;
 is(words($made_with =~ /(\w+)/g),
 	words(grep { $setting{$_} } map { slurp_file($_) =~ /\bff_(\w+)/g } glob("'$top'/src/model/*.c")),
 	'a fit is outdated if a setting that the model reads changes');
+is(words($of_server =~ /(\w+)/g), words(slurp_file("$top/sql/model/model.sql") =~ /\bserver_setting\('(\w+)'\)/g),
+	'or one of the server');
+my ($judged) = slurp_file("$top/sql/verify/settings.sql") =~ /FUNCTION ff_internal\.server_proposals\((.*?)^\$\$;/ms;
+my ($tracked) = slurp_file("$top/sql/collect/collect.sql") =~ /FUNCTION ff_internal\.tracked_settings\((.*?);\n/s;
+is(words(grep { $tracked !~ /\b$_\b/ } $judged =~ /^\s+\(\d+, '(\w+)'/gm), '',
+	'collections follow each setting of the server that advice judges');
 
 my $decides = slurp_file("$top/src/advise/decision.c") =~ s/\b(?:no_data\(d|is\([^,()]+), "\w+"\)|d->lacks = "\w+"//gr;
 my ($cause_of) = $decides =~ /^(cause_of_lack\(.*?)^diagnose\(/ms;

@@ -85,7 +85,7 @@ SELECT is(replaced('t_k', 'INDEX t_k ON t USING brin (w, kk) WITH (pages_per_ran
 -- for which columns a changed index makes a difference: those in no other index
 CREATE FUNCTION columns_of_last() RETURNS text
 	LANGUAGE sql AS $$
-		SELECT c.indexed_columns::text FROM ff_internal.change c WHERE kind = 'indexes'
+		SELECT c.reindexed_columns::text FROM ff_internal.change c WHERE kind = 'indexes'
 		ORDER BY change_id DESC LIMIT 1 $$;
 CREATE FUNCTION done(statement text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

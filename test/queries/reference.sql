@@ -33,11 +33,11 @@ SELECT p.proname, coalesce(u.place, 99) AS place, p.proretset, d.description,
   JOIN pg_description d ON d.classoid = 'pg_proc'::regclass AND d.objoid = p.oid
   LEFT JOIN unnest(ARRAY[
                      'ff_collect', 'ff_schedule', 'ff_unschedule', 'ff_exclude', 'ff_include', 'ff_grant',
-                     'ff_advise', 'ff_curve', 'ff_history', 'ff_blockers', 'ff_horizon', 'ff_advise_indexes',
+                     'ff_advise', 'ff_dismiss', 'ff_changes', 'ff_curve', 'ff_history', 'ff_blockers', 'ff_horizon', 'ff_advise_indexes',
                      'ff_settings', 'ff_script', 'ff_script_json', 'ff_rehearsal', 'ff_rehearsal_result',
                      'ff_verify', 'ff_report', 'ff_memory', 'ff_statements', 'ff_sample', 'ff_sample_index',
                      'ff_fleet_add', 'ff_fleet_remove', 'ff_fleet_refresh', 'ff_fleet_schedule', 'ff_fleet_script',
-                     'ff_fleet_report', 'ff_export', 'ff_import'])
+                     'ff_fleet_report', 'ff_export', 'ff_import', 'ff_mirror', 'ff_mirror_import'])
             WITH ORDINALITY u(name, place) ON u.name = p.proname
  WHERE e.extname = 'fillfactor_advisor';
 

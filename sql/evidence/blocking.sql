@@ -1,0 +1,118 @@
+-- Which indexes keep updates from being HOT, and their names.
+
+-- Returns the indexes that keep updates of a table from being HOT. seen: a statement in the lookback sets its columns;
+-- without any such statement all are suspects, the primary key only if it is the only one. share: blocked updates that
+-- set its columns, 0 to 1; alone: those that set no other index's; ids, parts: its statements and their share of the
+-- blocked updates. still: true: statements set its columns, but do not change them, and the others explain what was
+-- not HOT. Less than 2 % (chosen) of the updates compared in pages changed them; or, if too few were compared,
+-- statements set a given value, and a later ANALYZE found one value in all rows. NULL: they set a given value, but no
+-- ANALYZE says more.
+CREATE FUNCTION ff_internal.blocking_indexes(relation oid)
+RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share float8, alone float8,
+               ids bigint[], parts float8[], still boolean, statements text[], columns text[], usage text)
+LANGUAGE sql STABLE ROWS 10
+AS $$
+    WITH indexed AS MATERIALIZED (
+        SELECT i.indexrelid, i.indisprimary,
+               coalesce(ff_internal.summarizing(c.relam, s.server_version), false) AS summarizing,
+               k.column_name::text AS name, k.role, p.changed < 0.02 * p.compared AS still
+          FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+         CROSS JOIN ff_internal.server s
+         CROSS JOIN LATERAL ff_internal.index_columns(i.indexrelid) k
+          LEFT JOIN ff_internal.changes_compared(relation) p ON p.name = k.column_name
+         WHERE i.indrelid = relation AND i.indislive
+    ), updating AS MATERIALIZED (
+        SELECT u.statement_id, u.columns, u.computed, u.seen_at, coalesce(r.rows, u.calls)::float8 AS weight,
+               format('%s, %s rows: %s', ff_internal.counted(u.calls::bigint, 'call'),
+                      coalesce(r.rows::text, 'unknown'),
+                      left(regexp_replace(s.text, '[[:cntrl:][:space:]]+', ' ', 'g'), 200)) AS example
+          FROM ff_internal.updates_seen(relation, now() - ff_internal.lookback()) u
+          JOIN ff_internal.statement s ON s.statement_id = u.statement_id AND s.closed_at IS NULL
+         CROSS JOIN LATERAL (SELECT CASE WHEN u.how <> 'cte' THEN u.rows END) r(rows)
+    ), touching AS MATERIALIZED (
+        SELECT x.indexrelid, x.summarizing, u.statement_id, max(u.weight) AS weight, max(u.example) AS example,
+               CASE WHEN bool_or(NOT g.still) THEN false WHEN count(*) = count(g.still) THEN true END AS still
+          FROM indexed x
+          JOIN updating u ON x.name = ANY (u.columns)
+         CROSS JOIN ff_internal.still_columns(relation) v
+         CROSS JOIN LATERAL (SELECT CASE WHEN x.still IS NOT NULL THEN x.still
+                                         WHEN x.name = ANY (u.computed) THEN false
+                                         WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END) g(still)
+         GROUP BY x.indexrelid, x.summarizing, u.statement_id
+    ), judged AS MATERIALIZED (
+        SELECT t.*, b.blocks, count(*) FILTER (WHERE b.blocks) OVER (PARTITION BY t.statement_id) AS in_the_way
+          FROM touching t
+         CROSS JOIN (SELECT (SELECT coalesce(sum(u.weight), 0) FROM updating u
+                              WHERE EXISTS (SELECT FROM touching o WHERE o.statement_id = u.statement_id
+                                               AND NOT o.summarizing AND o.still IS NOT TRUE))
+                            >= ff_internal.threshold('EXPLAINED')
+                               * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0))
+                       FROM ff_internal.relation r
+                       JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+                      WHERE r.relid = relation AND r.closed_at IS NULL
+                        AND i.ended_at > now() - ff_internal.lookback()) f(fits)
+         CROSS JOIN LATERAL (SELECT NOT t.summarizing AND (t.still AND f.fits) IS NOT TRUE) b(blocks)
+    ), found AS (
+        SELECT t.indexrelid, t.summarizing, true AS seen, coalesce(sum(p.part), 0) AS share,
+               coalesce(sum(p.part) FILTER (WHERE t.in_the_way = 1), 0) AS alone,
+               array_agg(t.statement_id) AS ids, array_agg(coalesce(p.part, 0)) AS parts,
+               CASE WHEN NOT bool_or(t.blocks OR t.summarizing) THEN true
+                    WHEN NOT bool_or(t.still IS NULL AND t.in_the_way > 1) THEN false END AS still,
+               (array_agg(t.example ORDER BY t.weight DESC, t.statement_id))[1:5] AS statements
+          FROM judged t
+         CROSS JOIN (SELECT nullif(sum(q.weight / q.in_the_way), 0) FROM judged q WHERE q.blocks) w(weight)
+         CROSS JOIN LATERAL (SELECT CASE WHEN t.blocks THEN t.weight / w.weight END) p(part)
+         GROUP BY t.indexrelid, t.summarizing
+        UNION ALL
+        SELECT x.indexrelid, false, false, c.share, c.share, NULL, NULL, false, NULL
+          FROM indexed x
+         CROSS JOIN (SELECT CASE WHEN count(DISTINCT o.indexrelid) FILTER (WHERE NOT o.indisprimary) <= 1 THEN 1 END,
+                            bool_and(o.indisprimary)
+                       FROM indexed o WHERE NOT o.summarizing AND o.still IS NOT TRUE) c(share, primary_only)
+         WHERE NOT x.summarizing AND x.still IS NOT TRUE AND x.indisprimary = c.primary_only
+           AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
+         GROUP BY x.indexrelid, c.share
+    )
+    SELECT f.*, c.columns, c.usage
+      FROM found f
+     CROSS JOIN LATERAL (
+           SELECT array_agg(DISTINCT x.name ORDER BY x.name) AS columns, string_agg(DISTINCT x.role, ', ') AS usage
+             FROM indexed x
+            WHERE x.indexrelid = f.indexrelid
+              AND CASE WHEN f.seen THEN EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns))
+                       ELSE x.still IS NOT TRUE END) c
+$$;
+
+-- Names the BEFORE UPDATE triggers, and the indexed columns (no primary key) that not every statement since a time
+-- sets, so a trigger may. NULL: no trigger, or no such column.
+CREATE FUNCTION ff_internal.trigger_words(relation oid, since timestamptz) RETURNS text
+LANGUAGE sql STABLE
+AS $$
+    SELECT format('%s %s may change %s where no statement does', CASE WHEN t.n = 1 THEN 'trigger' ELSE 'triggers' END,
+                  t.names, string_agg(quote_ident(c.name), ', ' ORDER BY c.name))
+      FROM (SELECT count(*) AS n, string_agg(quote_ident(g.name), ', ' ORDER BY g.name) AS names
+              FROM ff_internal.update_triggers($1) g HAVING count(*) > 0) t
+     CROSS JOIN unnest(ff_internal.indexed_columns($1)) c(name)
+     WHERE (SELECT bool_and(c.name = ANY (u.columns)) FROM ff_internal.updates_seen($1, since) u) IS NOT TRUE
+       AND NOT EXISTS (SELECT FROM pg_index i
+                         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+                        WHERE i.indrelid = $1 AND i.indisprimary AND a.attname = c.name)
+     GROUP BY t.n, t.names
+$$;
+
+-- Names of these indexes, in this order, at most five; NULL: none.
+CREATE FUNCTION ff_internal.five_names(indexes oid[]) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY x.place) FILTER (WHERE x.place <= 5)
+               || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
+          FROM unnest(indexes) WITH ORDINALITY x(id, place) JOIN pg_class c ON c.oid = x.id);
+
+-- Names of the indexes that keep updates from being HOT, for a reason.
+CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT ff_internal.five_names(array_agg(i.indexrelid ORDER BY i.indisprimary, i.indisunique, c.relname))
+          FROM ff_internal.blocking_indexes(relation) b
+          JOIN pg_index i USING (indexrelid)
+          JOIN pg_class c ON c.oid = b.indexrelid
+         WHERE NOT b.summarizing AND b.still IS NOT TRUE);
