@@ -210,7 +210,7 @@ AS $$
       LEFT JOIN LATERAL (SELECT b.* FROM (SELECT WHERE d.changes OR d.rewrite = 'pays' OFFSET 0) o,
                                          ff_internal.effect(v.evidence, v.fit, v.decision) b) b ON true
      CROSS JOIN LATERAL (SELECT CASE WHEN b.gain_pct IS NOT NULL
-                                     THEN ff_internal.dismissed(v.evidence, v.fit, v.decision) END) k(words)
+                                     THEN ff_internal.dismissed(v.evidence, v.decision, b.wal_bytes) END) k(words)
      CROSS JOIN LATERAL (SELECT a, a AND (d.rewrite IS NOT NULL OR coalesce(n.needs_rewrite, true))
                            FROM (SELECT b.gain_pct IS NOT NULL AND k.words IS NULL) a(a)) x(advised, rewrites)
       LEFT JOIN LATERAL (SELECT b.* WHERE x.advised) g ON true

@@ -26,6 +26,7 @@ DECLARE
     f    ff_internal.fit;
     d    ff_internal.decision;
     best record;
+    gives record;
     declined boolean;
     why  text;
 BEGIN
@@ -37,7 +38,9 @@ BEGIN
     f := v.fit;
     d := v.decision;
     best := ff_internal.best(v.evidence, f, d);
-    declined := ff_internal.dismissed(v.evidence, f, d) IS NOT NULL;
+    gives := ff_internal.effect(v.evidence, f, d);
+    declined := gives.gain_pct IS NOT NULL
+        AND EXISTS (SELECT FROM ff_internal.dismissal_of((v.evidence).rel_id, gives.wal_bytes));
     why := coalesce(best.why, (ff_internal.words(v.evidence, f, d)).phrase);
     RETURN QUERY
         SELECT s.fillfactor, s.rows_per_page,

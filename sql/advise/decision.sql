@@ -50,7 +50,7 @@ RETURN (SELECT 2000 * t.chunks / t.updated
                       coalesce(s.updated, pg_stat_get_tuples_updated(c.oid)) AS updated) t
          WHERE c.oid = relation AND t.updated > 0 AND t.chunks >= t.updated);
 
--- The stretch of the window with most updates, if other times tell another story: of BURST, or one longer interval; at
+-- The stretch of the window with most updates, if other times tell another story: intervals that began within BURST; at
 -- most a third of the window (chosen). It ended so long ago, or there are enough other updates to judge.
 CREATE FUNCTION ff_internal.burst(
     e ff_internal.table_evidence, OUT began_at timestamptz, OUT seconds float8, OUT updated float8)
@@ -59,12 +59,10 @@ AS $$
     SELECT s.began_at, extract(epoch FROM s.ended_at - s.began_at)::float8, s.updated
       FROM make_interval(secs => ff_internal.threshold('BURST')) t(burst)
      CROSS JOIN LATERAL (
-           SELECT i.began_at, max(n.ended_at) AS ended_at, sum(n.updated) AS updated
-             FROM ff_internal.counter_interval i
-             JOIN ff_internal.counter_interval n ON n.rel_id = i.rel_id AND n.began_at >= i.began_at
-                  AND n.ended_at BETWEEN i.ended_at AND greatest(i.ended_at, i.began_at + t.burst)
-            WHERE i.rel_id = e.rel_id AND i.ended_at > e.began_at
-            GROUP BY i.began_at ORDER BY 3 DESC, 1 LIMIT 1) s
+           SELECT i.began_at, max(i.ended_at) OVER w AS ended_at, sum(i.updated) OVER w AS updated
+             FROM ff_internal.counter_interval i WHERE i.rel_id = e.rel_id AND i.ended_at > e.began_at
+           WINDOW w AS (ORDER BY i.began_at RANGE BETWEEN CURRENT ROW AND t.burst - interval '1 s' FOLLOWING)
+            ORDER BY 3 DESC, 1 LIMIT 1) s
      WHERE s.ended_at - s.began_at <= make_interval(secs => e.window_s / 3)
        AND (s.ended_at <= e.snapshot_at - t.burst
             OR (e.counted).updated - s.updated >= ff_internal.setting('min_updates'))
@@ -146,21 +144,28 @@ CREATE FUNCTION ff_internal.effect(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision,
     OUT hot_pct float8, OUT size_bytes bigint, OUT gain_pct real, OUT wal_bytes bigint, OUT disk_bytes bigint,
     OUT cpu_s real)
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-    SELECT CASE WHEN c.rewritten THEN (f.choice).rewrite_hot_pct ELSE n.hot_pct END, z.bytes,
-           round((100 * (1 - 1 / CASE WHEN c.rewritten THEN (f.choice).gain ELSE d.gain END))::numeric, 1)::real,
-           CASE WHEN c.rewritten IS NOT TRUE
-                THEN coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * u.per_day, 0) END::bigint,
-           z.bytes - e.heap_bytes + CASE WHEN c.rewritten THEN 0 ELSE n.index_bytes - e.index_bytes END,
-           CASE WHEN c.rewritten IS NOT TRUE
-                THEN round((coalesce(((f.choice).us_now - n.us_per_update) * u.per_day, 0) / 1e6)::numeric, 1) END::real
-      FROM (SELECT d.rewrite = 'pays') c(rewritten)
-      LEFT JOIN LATERAL unnest(f.steps) n ON n.fillfactor = d.step
-     CROSS JOIN LATERAL (SELECT CASE WHEN c.rewritten THEN ff_internal.heap_needed(e)::bigint ELSE n.size_bytes END)
-                        z(bytes)
-     CROSS JOIN LATERAL (SELECT ff_internal.updates_per_s(e) * 86400) u(per_day)
-     WHERE d.changes OR c.rewritten
+DECLARE
+    n       ff_internal.step;
+    per_day float8;
+BEGIN
+    IF d.rewrite = 'pays' THEN
+        hot_pct := (f.choice).rewrite_hot_pct;
+        size_bytes := ff_internal.heap_needed(e);
+        gain_pct := round((100 * (1 - 1 / (f.choice).gain))::numeric, 1);
+        disk_bytes := size_bytes - e.heap_bytes;
+    ELSIF d.changes THEN
+        n := ff_internal.step_at(f.steps, d.step);
+        per_day := ff_internal.updates_per_s(e) * 86400;
+        hot_pct := n.hot_pct;
+        size_bytes := n.size_bytes;
+        gain_pct := round((100 * (1 - 1 / d.gain))::numeric, 1);
+        wal_bytes := coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * per_day, 0);
+        disk_bytes := size_bytes - e.heap_bytes + n.index_bytes - e.index_bytes;
+        cpu_s := round((coalesce(((f.choice).us_now - n.us_per_update) * per_day, 0) / 1e6)::numeric, 1);
+    END IF;
+END
 $$;
 
 -- Returns its argument, NULL included, if that table can be examined. Errors: 42P01 unknown OID, 42809 not a table.

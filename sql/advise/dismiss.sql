@@ -16,7 +16,7 @@ $$;
 
 -- The same in sentences before the reason.
 CREATE FUNCTION ff_internal.dismissed(
-    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
+    e ff_internal.table_evidence, d ff_internal.decision, wal_bytes float8) RETURNS text
 LANGUAGE sql STABLE
 AS $$
     SELECT format('Dismissed %s by %s%s: %s. Otherwise %s would be advised%s.',
@@ -24,10 +24,8 @@ AS $$
                   to_char(nullif(o.until, 'infinity'), '" until "YYYY-MM-DD'),
                   rtrim(ff_internal.plain(o.reason), '. '),
                   CASE WHEN d.rewrite = 'pays' THEN 'a rewrite' ELSE 'fillfactor ' || d.recommended_fillfactor END,
-                  ', for ' || ff_internal.wal_saved(b.wal_bytes, ff_internal.updates_per_s(e), e.window_s))
-      FROM ff_internal.effect(e, f, d) b
-     CROSS JOIN LATERAL ff_internal.dismissal_of(e.rel_id, b.wal_bytes) o
-     WHERE b.gain_pct IS NOT NULL
+                  ', for ' || ff_internal.wal_saved(wal_bytes, ff_internal.updates_per_s(e), e.window_s))
+      FROM ff_internal.dismissal_of(e.rel_id, wal_bytes) o
 $$;
 
 -- Brings the dismissal of a table's advice up to date when it is fitted, and returns whether it stands. is_new: it was

@@ -42,12 +42,14 @@ AS $$
       JOIN ff_internal.followed r ON r.relid = i.indrelid AND index = ANY (r.index_oids)
      CROSS JOIN LATERAL (
            -- recreating an equal index is no change of the table: xmin, as the latest possible 64-bit id, dates it
-           SELECT min(c.began_at)
-             FROM pg_attribute a
-            CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric) n(next)
-             JOIN ff_internal.collection c
-               ON c.next_xid::text::numeric > n.next - mod(n.next + 4294967296.0 - a.xmin::text::numeric, 4294967296.0)
-            WHERE a.attrelid = index AND a.attnum = 1 AND s.observed IS NULL
+           (SELECT c.began_at
+              FROM (SELECT greatest(n.next - mod(n.next + 4294967296.0 - a.xmin::text::numeric, 4294967296.0),
+                                    0)::text::xid8
+                      FROM pg_attribute a
+                     CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric) n(next)
+                     WHERE a.attrelid = index AND a.attnum = 1 AND s.observed IS NULL OFFSET 0) made(xid)
+              JOIN ff_internal.collection c ON c.epoch_id = e.epoch_id AND c.next_xid > made.xid
+             ORDER BY c.collection_id LIMIT 1)
            UNION ALL
            SELECT r.opened_at WHERE s.observed IS NOT NULL) f(seen_at)
      WHERE f.seen_at IS NOT NULL
@@ -68,7 +70,9 @@ BEGIN ATOMIC
                x.indexrelid IS NOT NULL AND NOT x.summarizing AND x.still IS NOT TRUE AS blocks,
                n.needed IS NULL AND x.summarizing IS NOT TRUE AND x.still IS NOT TRUE
                AND (NOT i.indisvalid OR s.scans = 0 AND w.watched) AS free
-          FROM pg_index i
+          -- OFFSET: before anything is looked up
+          FROM (SELECT WHERE e.kept_share >= 0.01 OR (e.recent).updated > 0 AND e.hot_share <= 0.99 OFFSET 0) wanted
+          JOIN pg_index i ON i.indrelid = e.relation AND e.not_examined IS NULL
           JOIN pg_class c ON c.oid = i.indexrelid
           JOIN pg_am m ON m.oid = c.relam
          CROSS JOIN ff_internal.updates_per_s(e) r(rate)
@@ -84,12 +88,11 @@ BEGIN ATOMIC
                                                WHERE q.kind = 'index' AND q.id = i.indexrelid),
                                              pg_stat_get_numscans(i.indexrelid))) s(scans)
          CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
-         WHERE i.indrelid = e.relation AND e.not_examined IS NULL
-           -- keys hardly ever change: one needs more than the lack of evidence
-           AND (x.indexrelid IS NOT NULL AND (x.seen OR e.blocked_share > 0 OR NOT i.indisprimary)
-                OR c.relkind = 'i' AND m.amname <> 'brin' AND i.indisready AND s.scans = 0 AND n.needed IS NULL
-                   AND (e.recent).updated > 0 AND e.hot_share <= 0.99
-                   AND (w.watched OR NOT i.indisvalid OR NOT only_watched))
+         -- keys hardly ever change: one needs more than the lack of evidence
+         WHERE x.indexrelid IS NOT NULL AND (x.seen OR e.blocked_share > 0 OR NOT i.indisprimary)
+            OR c.relkind = 'i' AND m.amname <> 'brin' AND i.indisready AND s.scans = 0 AND n.needed IS NULL
+               AND (e.recent).updated > 0 AND e.hot_share <= 0.99
+               AND (w.watched OR NOT i.indisvalid OR NOT only_watched)
     ), placed AS (
         SELECT k.*, row_number() OVER (ORDER BY NOT k.blocks, k.usage = 'unused', k.summarizing, k.free AND k.seen DESC,
                                                 k.alone DESC NULLS LAST, k.share DESC NULLS LAST,

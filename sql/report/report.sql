@@ -2,8 +2,9 @@
 -- style. Text from the database enters it only through html(), in the encoding of the client, which the head names.
 
 CREATE VIEW ff_internal.report_row AS
-SELECT a.*, v.wal_saved, v.wal_now, v.saves, v.evidence,
-       v.fit, v.decision, k.kind, k.explains, n.name, c.small, c.large, k.does, k.advised,
+SELECT a.*, v.wal_saved, v.wal_now, v.saves, ((v.evidence).counted).updated, ((v.evidence).counted).hot_updated,
+       CASE WHEN k.explains THEN v.evidence END AS evidence, CASE WHEN k.explains THEN v.fit END AS fit,
+       (v.decision).current_step, k.kind, k.explains, n.name, c.small, c.large, k.does, k.advised,
        v.phrase = 'not written to' AS static,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, v.wal_saved DESC NULLS LAST,
                                    a.cpu_seconds_per_day_saved DESC NULLS LAST, a.disk_bytes_change,
@@ -27,8 +28,8 @@ SELECT a.*, v.wal_saved, v.wal_now, v.saves, v.evidence,
               ff_internal.curve_pictures((v.fit).steps, (v.decision).current_step, k.advised) p) c ON true;
 COMMENT ON VIEW ff_internal.report_row IS
 'The tables of ff_report(). place: rank by worth. kind: change (of a fillfactor, or a rewrite), cure (the cause is not '
-'fillfactor), wait, fine, skipped. does: the action, or rewrite. explains: has details to show. static: nothing is '
-'written to it. small, large: pictures of the curve.';
+'fillfactor), wait, fine, skipped. does: the action, or rewrite. explains: has details to show (evidence, fit). static: '
+'nothing is written to it. small, large: pictures of the curve.';
 
 -- The answer in one sentence, and tiles: each counts the tables of a kind and, clicked, shows only them.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
@@ -59,8 +60,7 @@ RETURN (
              FROM (VALUES (1, 'change', 'to change'), (2, 'cure', 'need another cure'), (3, 'wait', 'need more time'),
                           (4, 'fine', 'are fine'), (5, 'skipped', 'not examined')) k(place, kind, words)
             CROSS JOIN LATERAL (
-                  SELECT count(*) AS tables, sum(((t.evidence).counted).updated) AS updated,
-                         sum(((t.evidence).counted).hot_updated)::float8 AS hot
+                  SELECT count(*) AS tables, sum(t.updated) AS updated, sum(t.hot_updated)::float8 AS hot
                     FROM unnest(tables) t WHERE t.kind = k.kind) n) k);
 
 -- A list of the tables of a kind; NULL: of all that are not shown in detail.
@@ -123,7 +123,7 @@ RETURN (
                             JOIN pg_class c ON c.oid = b.index LIMIT 20) r),
                  E'<p class="sub">No index is in the way of HOT.</p>\n'), E'</article>\n')
       FROM (SELECT (t.evidence).*) e
-     CROSS JOIN LATERAL (SELECT (n).* FROM ff_internal.step_at((t.fit).steps, (t.decision).current_step) n) now);
+     CROSS JOIN LATERAL (SELECT (n).* FROM ff_internal.step_at((t.fit).steps, t.current_step) n) now);
 
 -- The sections that are one list. Of changes the last hundred, linked to the tables of the page; pages of indexes are
 -- read for three seconds.
