@@ -201,8 +201,7 @@ AS $$
      CROSS JOIN LATERAL ff_internal.words(v.evidence, v.fit, v.decision) t
      CROSS JOIN LATERAL (SELECT ff_internal.updates_per_s(v.evidence)) u(per_s)
      CROSS JOIN LATERAL (SELECT e.window_s >= ff_internal.threshold('RATES')) h(told)
-     CROSS JOIN LATERAL (SELECT coalesce((ff_internal.step_at((v.fit).steps, d.current_step)).rows_per_page,
-                                         ff_internal.rows_per_page(e.fillfactor, d.row_width))) r(fits)
+     CROSS JOIN LATERAL (SELECT ff_internal.rows_now(v.evidence, v.fit, v.decision)) r(fits)
      CROSS JOIN LATERAL (SELECT CASE WHEN d.action = 'wait' AND e.rel_id IS NOT NULL
                                      THEN (SELECT upper(left(n, 1)) || substr(n, 2) || '.'
                                              FROM ff_internal.next_collection() n) END) y(next)
@@ -274,9 +273,10 @@ DECLARE
 BEGIN
     PERFORM ff_internal.check_role('reader');
     FOR a IN
-        SELECT (v.advice).*, v.phrase, v.saves AS saving, v.wal_saved, v.wal_now FROM ff_internal.advice() v
+        SELECT (v.advice).*, v.phrase, v.saves AS saving, v.wal_saved, v.wal_now, (v.decision).at_rest
+          FROM ff_internal.advice() v
     LOOP
-        IF a.phrase = 'not written to' AND a.gain_pct IS NULL THEN
+        IF a.at_rest THEN
             unused := unused + 1;
             CONTINUE;
         END IF;

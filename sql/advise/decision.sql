@@ -81,6 +81,7 @@ BEGIN ATOMIC
       FROM (SELECT (e).*, (e.counted).*, (e.since).updated AS since_updated, (e.recent).updated AS recent_updated,
                    (e.recent).hot_updated AS recent_hot_updated,
                    EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
+                   ff_internal.heap_needed(e, 100) AS heap_full,
                    CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
                         THEN ff_internal.most_wait(ff_internal.last_sample(e), 1) END AS snapshot_awaited,
                    CASE WHEN f.steps IS NOT NULL AND e.toast_bytes > 0 THEN ff_internal.toasted(e.relation) END

@@ -124,31 +124,22 @@ CREATE FUNCTION ff_internal.words_of_few(
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    few   CONSTANT bigint := ff_internal.setting('min_updates');
-    kept  bigint;   -- that its fillfactor keeps free of rows, if that is worth a change
-    spare boolean;
+    few CONSTANT bigint := ff_internal.setting('min_updates');
 BEGIN
-    IF d.idle THEN
-        SELECT CASE WHEN r.bytes >= w THEN r.bytes END, d.rewrite = 'possible' AND z.now - z.needed >= w
-          INTO kept, spare
-          FROM (SELECT least(e.heap_bytes, 8192 * e.blocks), ff_internal.heap_needed(e)) z(now, needed)
-         CROSS JOIN LATERAL (SELECT least(z.now, z.needed) - nullif(ff_internal.heap_needed(e, 100), 0)) r(bytes)
-         CROSS JOIN ff_internal.threshold('WORTH_DISK') w;
-    END IF;
-    phrase := CASE WHEN spare THEN 'mostly empty'
-                   WHEN d.idle AND kept IS NULL THEN 'not written to'
+    phrase := CASE WHEN d.at_rest THEN 'not written to'
+                   WHEN d.idle AND d.reserve IS NULL THEN 'mostly empty'
                    WHEN d.idle OR d.action = 'raise' THEN 'its reserve is not used'
                    WHEN d.action = 'wait' THEN ff_internal.counted((e.counted).updated, 'update') || ' so far'
                    ELSE 'hardly updated' END;
     reason := CASE WHEN d.idle
         THEN format('nothing was written to it for %s',
                     CASE WHEN e.intervals IS NULL THEN ff_internal.span(e.window_s) ELSE 'a day or longer' END)
-             || coalesce(', and ' || pg_size_pretty(kept) || ' of its ' || pg_size_pretty(e.heap_bytes)
+             || coalesce(', and ' || pg_size_pretty(d.reserve::bigint) || ' of its ' || pg_size_pretty(e.heap_bytes)
                              || ' are room for updates: '
                              || CASE WHEN e.window_s < ff_internal.threshold('FULL_DAY')
                                      THEN 'if that stays so, ' ELSE '' END
                              || 'set to 100 and rewritten, it gives them back',
-                         CASE WHEN spare THEN '' ELSE ': while that is so, it needs nothing' END)
+                         CASE WHEN d.at_rest THEN ': while that is so, it needs nothing' ELSE '' END)
         ELSE concat(ff_internal.counted((e.counted).updated, 'update'), ' in ', ff_internal.span(e.window_s),
                     ' against ' || ff_internal.counted(nullif((e.counted).inserted, 0), 'inserted row')) || CASE
             WHEN d.because = 'siblings'
@@ -164,14 +155,20 @@ BEGIN
 END
 $$;
 
+-- Rows of a page that inserts fill at the present fillfactor.
+CREATE FUNCTION ff_internal.rows_now(e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision)
+RETURNS integer
+LANGUAGE sql STABLE
+RETURN coalesce((ff_internal.step_at(f.steps, d.current_step)).rows_per_page,
+                ff_internal.rows_per_page(e.fillfactor, d.row_width));
+
 -- For any other table: what the evidence shows.
 CREATE FUNCTION ff_internal.words_of_cause(
     e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision, OUT phrase text, OUT reason text)
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    fits  CONSTANT integer := coalesce((ff_internal.step_at(f.steps, d.current_step)).rows_per_page,
-                                       ff_internal.rows_per_page(e.fillfactor, d.row_width));
+    fits  CONSTANT integer := ff_internal.rows_now(e, f, d);
     ended text;
 BEGIN
     CASE d.seen_cause
@@ -377,7 +374,7 @@ BEGIN
                              round((f.choice).settle_updates::numeric),
                              ', ' || ff_internal.span((f.choice).settle_updates * e.since_change_s
                                                       / nullif((e.since).updated, 0)) || ' at this rate,') END);
-    ELSIF d.action = 'wait' OR d.because = 'toast' OR d.seen_cause !~ 'page_full|batch_update|row_growth' THEN
+    ELSIF d.action = 'wait' OR d.because = 'toast' OR NOT d.lacks_room THEN
         RETURN '';
     END IF;
     RETURN concat(
@@ -508,10 +505,9 @@ BEGIN
             WHEN d.action = 'wait' THEN 'more must be seen first'
             WHEN d.because IN ('not_worth', 'toast') THEN 'saves too little'
             WHEN d.because = 'more_wal' THEN 'another step writes more WAL'
-            WHEN d.action = 'keep' AND d.cause IN ('page_full', 'batch_update', 'row_growth')
-            THEN 'no step is clearly better'
             WHEN d.cause = 'read_mostly' THEN 'mostly read'
-            WHEN d.cause = 'settling' THEN 'becomes HOT by itself' ELSE phrase END;
+            WHEN d.cause = 'settling' THEN 'becomes HOT by itself'
+            WHEN d.action = 'keep' AND d.lacks_room THEN 'no step is clearly better' ELSE phrase END;
         said := ff_internal.words_of_action(e, f, d);
         best := ff_internal.best(e, f, d);
         IF c.current_step IS NOT NULL THEN

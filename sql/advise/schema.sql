@@ -29,11 +29,14 @@ CREATE TYPE ff_internal.decision AS (
     needed_confidence      float8,   -- needed for a change
     needed_updates         float8,   -- updates needed for full confidence
     row_width              float8,   -- length of inserted rows, bytes with header
+    reserve                float8,   -- bytes that the fillfactor of an idle table keeps free, if worth a change
     changes                boolean,  -- the fillfactor is to change: action is lower or raise
     provisional            boolean,  -- less than a day was watched, and that matters
     wants_model            boolean,  -- the model decides
     passed_over            boolean,  -- it should have been asked, but was not
     idle                   boolean,  -- nothing was written over the whole window, or for a day after an alteration
+    at_rest                boolean,  -- idle, and there is nothing that it could give back
+    lacks_room             boolean,  -- by seen_cause: page_full, batch_update or row_growth
     columns_known          boolean   -- it is known whether updates change an indexed column
 );
 $$);

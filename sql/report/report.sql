@@ -5,7 +5,7 @@ CREATE VIEW ff_internal.report_row AS
 SELECT a.*, v.wal_saved, v.wal_now, v.saves, ((v.evidence).counted).updated, ((v.evidence).counted).hot_updated,
        CASE WHEN k.explains THEN v.evidence END AS evidence, CASE WHEN k.explains THEN v.fit END AS fit,
        (v.decision).current_step, k.kind, k.explains, n.name, c.small, c.large, k.does, k.advised,
-       v.phrase = 'not written to' AS static,
+       (v.decision).at_rest AS static,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, v.wal_saved DESC NULLS LAST,
                                    a.cpu_seconds_per_day_saved DESC NULLS LAST, a.disk_bytes_change,
                                    a.updates_per_s * (100 - a.hot_pct) DESC NULLS LAST, n.name) AS place
@@ -28,8 +28,8 @@ SELECT a.*, v.wal_saved, v.wal_now, v.saves, ((v.evidence).counted).updated, ((v
               ff_internal.curve_pictures((v.fit).steps, (v.decision).current_step, k.advised) p) c ON true;
 COMMENT ON VIEW ff_internal.report_row IS
 'The tables of ff_report(). place: rank by worth. kind: change (of a fillfactor, or a rewrite), cure (the cause is not '
-'fillfactor), wait, fine, skipped. does: the action, or rewrite. explains: has details to show (evidence, fit). static: '
-'nothing is written to it. small, large: pictures of the curve.';
+'fillfactor), wait, fine, skipped. does: the action, or rewrite. explains: has details to show (evidence, fit). '
+'static: nothing is written to it. small, large: pictures of the curve.';
 
 -- The answer in one sentence, and tiles: each counts the tables of a kind and, clicked, shows only them.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text

@@ -63,6 +63,13 @@ idle(const DnFacts *f)
 	return f->window_s > 0 && isnan(f->intervals);
 }
 
+/* Updates leave their page for lack of room, and more room would help. */
+static int
+lacks_room(const char *cause)
+{
+	return is(cause, "page_full") || is(cause, "batch_update") || is(cause, "row_growth");
+}
+
 /* Why updates that left their page did: the first that applies. */
 static const char *
 cause_of_lack(const DnFacts *f)
@@ -141,6 +148,7 @@ diagnose(const DnFacts *f, DnDecision *d)
 
 	d->idle = idle(f);
 	d->cause = d->seen_cause = c = cause_of(f, d);
+	d->lacks_room = lacks_room(c);
 	d->row_width = is(c, "too_wide") ? row_width(f) :
 		or_else(f->inserted_width, or_else(f->updated_width, 0));
 	/* the model can help; an old snapshot has to end first; with few updates 100 needs no advice */
@@ -484,7 +492,7 @@ act_on_model(const DnFacts *f, DnDecision *d)
 		return;
 	}
 	d->action = f->model_waits > 0 ? "wait" : "keep";
-	if (is(d->cause, "page_full") || is(d->cause, "batch_update") || is(d->cause, "row_growth"))
+	if (d->lacks_room)
 		d->cause = mostly_read(f) ? "read_mostly" : f->settling > SETTLING ? "settling" : d->cause;
 }
 
@@ -529,18 +537,35 @@ rewrite(const DnFacts *f, const DnDecision *d)
 }
 
 /*
+ * What an idle table could give back, if that is worth a change: the room that its fillfactor
+ * keeps free, or pages that are mostly empty.
+ */
+static void
+rest(const DnFacts *f, DnDecision *d)
+{
+	double		reserve = fmin(f->heap_now, f->heap_needed) - f->heap_full;
+
+	if (!d->idle || !is(d->seen_cause, "few_updates"))
+		return;
+	if (f->heap_full > 0 && reserve >= WORTH_DISK)
+		d->reserve = reserve;
+	d->at_rest = isnan(d->reserve) &&
+		!(is(d->rewrite, "possible") && f->heap_now - f->heap_needed >= WORTH_DISK);
+}
+
+/*
  * 1. The cause, from the evidence alone.
  * 2. The step: the model's, or the siblings'.
  * 3. How sure that is, and how sure it must be.
  * 4. Wait if too little is known; keep if no step is better; else change, unless something
  *	  speaks against it.
- * 5. Whether to rewrite a table that keeps its fillfactor.
+ * 5. Whether to rewrite a table that keeps its fillfactor, and what one at rest could give back.
  */
 void
 ff_decision(const DnFacts *f, DnDecision *d)
 {
 	*d = (DnDecision) {
-		.current_step = NAN,.step = NAN,.gain = NAN
+		.current_step = NAN,.step = NAN,.gain = NAN,.reserve = NAN
 	};
 	diagnose(f, d);
 	consider(f, d);
@@ -559,4 +584,5 @@ ff_decision(const DnFacts *f, DnDecision *d)
 		!is(d->cause, "too_wide");
 	d->recommended_fillfactor = d->changes ? d->step : f->fillfactor;
 	d->rewrite = rewrite(f, d);
+	rest(f, d);
 }

@@ -49,6 +49,7 @@ FACT(recoverable_share)
 FACT(held_back)
 FACT(heap_now)					/* bytes */
 FACT(heap_needed)				/* the same if its rows filled pages to its fillfactor */
+FACT(heap_full)					/* and if they filled them to 100 */
 FACT(snapshot_awaited)			/* 1: most versions wait for a snapshot to end; looked up if it is bloated */
 FACT(toasted)					/* bytes that each update puts into TOAST; NAN: none, or not each does */
 FACT(written_today)				/* 1: in the last day; looked up if it was altered */
@@ -121,11 +122,14 @@ RESULT(NUMBER, of_earlier)
 RESULT(NUMBER, needed_confidence)
 RESULT(NUMBER, needed_updates)
 RESULT(NUMBER, row_width)
+RESULT(NUMBER, reserve)
 RESULT(TRUTH, changes)
 RESULT(TRUTH, provisional)
 RESULT(TRUTH, wants_model)
 RESULT(TRUTH, passed_over)
 RESULT(TRUTH, idle)
+RESULT(TRUTH, at_rest)
+RESULT(TRUTH, lacks_room)
 RESULT(TRUTH, columns_known)
 
 #undef FACT

@@ -381,6 +381,25 @@ test_rewrite(void)
 #undef SAME
 }
 
+/* A table that nothing was written to. */
+static void
+test_rest(void)
+{
+	const double mb = 1024 * 1024;
+
+#define REST(...) decided(WITH(full_pages, f.intervals = f.updated = f.since_updated = NAN, f.fillfactor = 70, \
+							   f.heap_now = f.heap_needed = 40 * mb, f.heap_full = 28 * mb, __VA_ARGS__))
+
+	ok(REST(f.inserted = 0).reserve == 12 * mb && !REST(f.inserted = 0).at_rest, "its fillfactor keeps 12 MB free");
+	ok(isnan(REST(f.heap_full = 33 * mb).reserve) && REST(f.heap_full = 33 * mb).at_rest, "7 MB are not worth a change");
+	ok(REST(f.heap_full = 32 * mb).reserve == 8 * mb, "8 MB are");
+	ok(isnan(REST(f.heap_full = 0).reserve), "the length of its rows is unknown");
+	ok(isnan(REST(f.heap_full = 38 * mb, f.heap_now = 90 * mb).reserve) &&
+	   !REST(f.heap_full = 38 * mb, f.heap_now = 90 * mb).at_rest, "mostly empty");
+	ok(!decided(full_pages()).at_rest && isnan(decided(WITH(full_pages, f.heap_now = f.heap_needed = 40 * mb,
+															f.heap_full = 28 * mb)).reserve), "it is updated");
+}
+
 static void
 test_siblings(void)
 {
@@ -440,6 +459,7 @@ main(void)
 	test_worth();
 	test_toast();
 	test_rewrite();
+	test_rest();
 	test_siblings();
 	test_confidence();
 	printf("1..%d\n", tests);
