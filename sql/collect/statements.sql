@@ -275,13 +275,14 @@ BEGIN
                              OR n.min_ms <= w.min_ms AND n.max_ms >= w.max_ms
                                 AND (k.evictions IS NOT DISTINCT FROM evicted
                                      OR n.min_ms = w.min_ms OR n.max_ms = w.max_ms)), false) AS same,
-               -- entered since the previous snapshot, which saw all entries: its counters began at zero
-               coalesce(CASE WHEN n.entered_at IS NOT NULL THEN n.entered_at >= previous.snapshot_at
-                             ELSE b.statement_id IS NULL AND previous.left_out = 0 AND previous.hidden = 0
-                                  AND NOT EXISTS (
-                                      SELECT FROM ff_internal.statement o
-                                       WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel
-                                         AND o.closed_at IS NOT NULL AND s.opened_at = $5) END, false) AS fresh
+               -- Its counters began at zero: it entered since the previous snapshot; or that saw all entries but this,
+               -- as of a statement whose first call was running then.
+               coalesce(n.entered_at >= previous.snapshot_at
+                        OR b.statement_id IS NULL AND previous.left_out = 0 AND previous.hidden = 0
+                           AND NOT EXISTS (
+                               SELECT FROM ff_internal.statement o
+                                WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel
+                                  AND o.closed_at IS NOT NULL AND s.opened_at = $5), false) AS fresh
           FROM unnest(entries) n
           JOIN ff_internal.statement s
             ON s.queryid = n.queryid AND s.toplevel = n.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 121;
+use Test::More tests => 123;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -470,6 +470,24 @@ my $report = value('SELECT ff_report()');
 like($report, qr/&lt;script&gt;alert\(one\)/, 'the report shows the statement');
 unlike($report, qr/<script>alert|<\/td>&lt;\x01/, 'the report has no HTML of the statement');
 unlike($report, qr/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/, 'the report has no control characters');
+
+# ---------------------------------------------------------------------------
+# The first call of a statement runs while a collection looks: its entry is older than its first counters.
+# ---------------------------------------------------------------------------
+reset_all();
+collect();
+my $holder = $node->background_psql($database);
+my $runner = $node->background_psql($database);
+$holder->query_safe('SELECT pg_advisory_lock(77)');
+$runner->query_until(qr/begun/, "\\echo begun\nUPDATE t SET v = v + 1 FROM (SELECT pg_advisory_lock(77)) l;\n");
+ok($node->poll_query_until($database, "SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'advisory'"),
+	'the first call of a statement runs');
+collect();
+$holder->query_safe('SELECT pg_advisory_unlock(77)');
+$runner->query_safe('SELECT 1');
+collect();
+is(calls('FROM (SELECT pg_advisory_lock'), 1, 'it is counted by the collection after its end');
+$_->quit foreach $holder, $runner;
 
 # ---------------------------------------------------------------------------
 # WAL records per updated row, if nothing else can have written any
