@@ -34,8 +34,7 @@ OBJS = \
 	src/advise/decision.o \
 	src/advise/sql.o
 
-# The pieces of the install script in dependency order: tables and views first,
-# then one piece per stage.
+# The pieces of the install script in dependency order, stage by stage; the tables and types of a stage come first.
 SQL_PIECES = \
 	sql/base/head.sql \
 	sql/base/comments.sql \

@@ -58,7 +58,8 @@ there(q(CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN amount AS numeri
 	CREATE INDEX ON typed USING gin (j);
 	CREATE INDEX typed_expression ON typed (upper(n), (a + "from")) WHERE m = 'good';
 	CREATE INDEX typed_gin ON typed USING gin (ps) WITH (fastupdate = off);
-	CREATE UNIQUE INDEX one_row ON typed ((true)); CREATE INDEX ON typed ((typed.*)); CREATE INDEX ON typed USING brin (i) ; CREATE INDEX ON typed USING hash (ps);
+	CREATE UNIQUE INDEX one_row ON typed ((true)); CREATE INDEX ON typed ((typed.*));
+	CREATE INDEX ON typed USING brin (i) ; CREATE INDEX ON typed USING hash (ps);
 	CREATE TABLE part (k int, v text, w int) PARTITION BY RANGE (k);
 	CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (1) TO (10);
 	CREATE TABLE part_2 PARTITION OF part DEFAULT PARTITION BY HASH (v);

@@ -210,9 +210,12 @@ is(value(q(SELECT count(*) || ' ' || (sum(octet_length(t->>'query')) BETWEEN 400
 there(q(SELECT ext.pg_stat_statements_reset(); CREATE TABLE copied (id int); CREATE TABLE "to" (id int);
 	CREATE PROCEDURE works(a text) LANGUAGE sql AS 'UPDATE orders SET status = 1 WHERE id = 1'));
 there($_) foreach "CALL works('secret')", "COMMENT ON TABLE copied IS 'secret'",
-	"COPY copied (id) FROM PROGRAM 'echo 1 secret from | cut -c1' WITH (DELIMITER ';')", '/* secret */ COPY "to" FROM PROGRAM $$echo 1$$',
-	"DO 'BEGIN UPDATE orders SET status = 2 WHERE id = 1; PERFORM ''secret''; END'", "CREATE TABLE made AS SELECT 'secret'",
-	"PREPARE told AS UPDATE orders SET status = \$1 WHERE 'secret' <> ''; EXECUTE told(7)", "(SELECT 'secret' FROM orders FOR UPDATE)",
+	"COPY copied (id) FROM PROGRAM 'echo 1 secret from | cut -c1' WITH (DELIMITER ';')",
+	'/* secret */ COPY "to" FROM PROGRAM $$echo 1$$',
+	"DO 'BEGIN UPDATE orders SET status = 2 WHERE id = 1; PERFORM ''secret''; END'",
+	"CREATE TABLE made AS SELECT 'secret'",
+	"PREPARE told AS UPDATE orders SET status = \$1 WHERE 'secret' <> ''; EXECUTE told(7)",
+	"(SELECT 'secret' FROM orders FOR UPDATE)",
 	"SELECT 'secret' AS s INTO made_2 FROM orders", "WITH w AS (SELECT 'secret' AS s) SELECT s INTO made_3 FROM w",
 	'WITH w AS (SELECT 1 AS i) INSERT INTO copied SELECT i FROM w';
 is(value(q(SELECT string_agg(DISTINCT t->>'query', '; ' ORDER BY t->>'query')

@@ -392,7 +392,8 @@ BEGIN
         f.made_with := ff_internal.fit_made_with();
     END IF;
     -- the decision, even if somebody dismissed it
-    INSERT INTO ff_internal.fit
+    INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action,
+                                 from_fillfactor, to_fillfactor, confidence, updates_per_s, updated)
     VALUES (id, ff_internal.observed_at(), coalesce(f.evidence_hash, ''), f.made_with, coalesce(f.valid_for, ''),
             f.choice, f.steps, d.action, a.fillfactor, d.recommended_fillfactor, a.confidence, a.updates_per_s,
             coalesce(f.updated, ((v.evidence).since).updated))

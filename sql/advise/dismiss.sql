@@ -40,7 +40,7 @@ DECLARE
     made   ff_internal.dismissal;
 BEGIN
     IF is_new THEN
-        INSERT INTO ff_internal.dismissal
+        INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, wal_bytes, parent)
         SELECT id, o.dismissed_at, o.dismissed_by, o.reason, o.until, NULL, o.parent
           FROM ff_internal.followed r
           JOIN ff_internal.dismissal o ON o.dismissed_at < r.opened_at AND o.until > now()
@@ -109,7 +109,7 @@ BEGIN
         RETURN format('advice for %s counts again', name);
     END IF;
     -- the worth that the last collection saw, if it had watched for an hour
-    INSERT INTO ff_internal.dismissal
+    INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, wal_bytes, parent)
     SELECT r.rel_id, now(), current_user, ff_dismiss.reason, ff_dismiss.until,
            (SELECT 86400 * f.updates_per_s * ((f.choice).wal_bytes_now - n.wal_bytes_per_update)
               FROM ff_internal.fit f CROSS JOIN LATERAL ff_internal.step_at(f.steps, f.to_fillfactor) n

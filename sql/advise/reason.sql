@@ -339,7 +339,7 @@ RETURN format('. %s would save %s of its cost', n.fillfactor, ff_internal.percen
            CASE d.because WHEN 'no_hot_gain' THEN ', but ' || ff_internal.by_any_rewrite(e, f, n, d.gain) END,
            format(', because %s%s, but ', ff_internal.sharing(d),
                   CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END) || CASE d.because
-           WHEN 'less_hot' THEN ff_internal.less_hot(e, n, now)
+           WHEN 'less_hot' THEN coalesce(ff_internal.less_hot(e, n, now), 'fewer updates would be HOT')
            ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
                        ff_internal.percent(ff_internal.setting('min_gain')
                                            * ff_internal.threshold('CLEAR_GAINS'))) END) END;

@@ -106,3 +106,9 @@ RETURN regexp_replace(content, ff_internal.unprintable(), '?', 'g');
 CREATE FUNCTION ff_internal.shell_quoted(word text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '''' || replace(word, '''', E'''\\''''') || '''';
+
+-- The columns of a type, table or view, for statements that copy all: SQL and C name a counter only where they need it.
+CREATE FUNCTION ff_internal.column_list(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
+         WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped);

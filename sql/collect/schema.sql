@@ -59,12 +59,6 @@ CREATE TYPE ff_internal.counters AS (
 );
 $$);
 
--- The columns of a type, table or view, for statements that copy all: SQL and C name a counter only where they need it.
-CREATE FUNCTION ff_internal.column_list(relation regclass) RETURNS text
-LANGUAGE sql STABLE
-RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
-         WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped);
-
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.relation (
     -- A table, followed through renames and restores, as of seen_at, and the baseline of its counters.

@@ -155,6 +155,7 @@ AS $$
         RETURNING statement_id
     )
     INSERT INTO ff_internal.statement_target
+           (statement_id, "position", command, how, relation_name, relid, rel_id, columns, computed, shared, reason)
     SELECT s.statement_id, t.place, t.command, t.how, t.relation_name, t.relid,
            (SELECT max(r.rel_id) FROM ff_internal.relation r WHERE r.relid = t.relid AND r.closed_at IS NULL),
            -- ON CONFLICT ON CONSTRAINT ... SET key = EXCLUDED.key
@@ -306,7 +307,7 @@ BEGIN
              CROSS JOIN LATERAL (SELECT (CASE WHEN d.same THEN d.difference ELSE (d.entry).counted END).*) n
              WHERE previous.snapshot_at IS NOT NULL AND (d.same OR d.fresh) AND n.calls > 0), 0, 'microseconds')
     ), baselines AS (
-        INSERT INTO ff_internal.statement_baseline
+        INSERT INTO ff_internal.statement_baseline (statement_id, userid, stats_reset, seen_at, entry)
         SELECT d.statement_id, (d.entry).userid, $2, $5, d.entry
           FROM compared d WHERE NOT d.same OR (d.difference).calls > 0
         ON CONFLICT (statement_id, userid) DO UPDATE

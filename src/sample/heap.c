@@ -19,7 +19,7 @@
 PG_FUNCTION_INFO_V1(ff_sample);
 PG_FUNCTION_INFO_V1(ff_pool_samples);
 
-/* The columns of page_sample and of ff_sample(); no other code names them. */
+/* The columns of page_sample and of ff_sample(). */
 static const FfColumn columns[] = {
 	{"relation", FF_RELATION},
 	{"rel_id", FF_CALLER},

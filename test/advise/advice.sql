@@ -395,7 +395,8 @@ CREATE FUNCTION said(name text, changed jsonb, step jsonb, decided jsonb) RETURN
      WHERE v.name = said.name $$;
 SELECT matches(said('indexed', '{}', '{"cost": 1, "hot_pct": 1, "hot_pct_low": 0, "hot_pct_high": 2}',
 	'{"action": "lower", "changes": true, "step": 70, "gain": 1.2, "recommended_fillfactor": 70}'),
-    '[(]indexed_j.*[)][.] No fillfactor makes them HOT; .*At 70 a page .*: 1 % HOT predicted [(]0 to 2[)] in as long as '
+    '[(]indexed_j.*[)][.] No fillfactor makes them HOT; .*At 70 a page .*: 1 % HOT predicted [(]0 to 2[)] '
+    'in as long as '
     'was watched, 0 % once settled, hardly more than now, but the old and the new version of a row share a page more '
     'often, which saves 16.7 %',
     'lowered without a HOT gain: the reason says what that saves');
@@ -410,7 +411,8 @@ SELECT matches(said('settled', '{}', '{"cost": 1, "hot_pct": 94.2}',
     '94.2 % predicted, 99.5 % seen[.]$',
     'fewer would be HOT: the reason has both shares');
 SELECT matches(said('full', '{}', step,
-	'{"action": "keep", "changes": false, "because": null, "step": 100, "current_step": 100, "gain": 1, "recommended_fillfactor": 100}'),
+	'{"action": "keep", "changes": false, "because": null, "step": 100, "current_step": 100, "gain": 1,
+	"recommended_fillfactor": 100}'),
 	why, 'the best step is named, with why not: ' || why)
   FROM (VALUES ('{"cost": 1, "hot_pct": 39, "needs_rewrite": false}'::jsonb,
       '[.] The best step, 70, would save 16.7 %, but fewer updates would be HOT: 39 % predicted, 40 % seen'),
@@ -429,7 +431,8 @@ SELECT matches((ff_internal.words(v.evidence, x, jsonb_populate_record(v.decisio
   FROM curves v
  CROSS JOIN LATERAL jsonb_populate_record(v.fit, jsonb_build_object(
 		'choice', to_jsonb((v.fit).choice) || '{"rewrite_gain": 1.2}', 'steps',
-		'[{"fillfactor": 100, "cost": 1.2, "hot_pct": 99}, {"fillfactor": 90, "cost": 1, "hot_pct": 100, "needs_rewrite": true},
+		'[{"fillfactor": 100, "cost": 1.2, "hot_pct": 99}, {"fillfactor": 90, "cost": 1, "hot_pct": 100,
+		"needs_rewrite": true},
 		{"fillfactor": 80, "cost": 0.98, "hot_pct": 100, "needs_rewrite": true}]'::jsonb)) x
  WHERE v.name = 'settled';
 SELECT is((SELECT count(*) FROM ff_advise() WHERE action = 'lower' AND predicted_hot_pct < hot_pct), 0::bigint,
@@ -507,7 +510,9 @@ SELECT is(array_agg(ROW (c->>'statement', c->'rewrite'->>'wanted', c->'rewrite'-
 		ELSE '(,true,"REPACK (CONCURRENTLY)")' END], 'the plan of the script')
 	FROM jsonb_array_elements(ff_script_json()->'changes') c WHERE c->>'relation' = 'public.emptied';
 SELECT is(count(*) FILTER (WHERE l ~ '^-- 1 of 1: public.emptied, rewrite at fillfactor 100; ') || ' '
-	|| count(*) FILTER (WHERE l ~ '^SELECT pg_temp.ff_rewrite.*(VACUUM [(]FULL, ANALYZE|REPACK [(]CONCURRENTLY)[)] public.emptied'), '1 1',
+	|| count(*) FILTER (WHERE l
+		~ '^SELECT pg_temp.ff_rewrite.*(VACUUM [(]FULL, ANALYZE|REPACK [(]CONCURRENTLY)[)] public.emptied'),
+	'1 1',
 	'the script rewrites it') FROM ff_script('emptied', rewrite => true) l;
 SELECT is((ff_script_json()->'total'->>'changes')::bigint, (SELECT count(*) FROM ff_advise() WHERE gain_pct IS NOT NULL)
 	+ (SELECT count(*) FROM ff_advise_indexes() WHERE size_bytes - predicted_size_bytes >= 8388608),

@@ -232,7 +232,8 @@ $node->poll_query_until($db,
 my $bench = write_file('load.sql', q{\set b random(1, 1000000000)
 INSERT INTO jobs (batch, payload) SELECT :b, repeat('p', 90) FROM generate_series(1, 50);
 UPDATE jobs SET status = 1 WHERE batch = :b;});
-my $load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-R', '100', '-T', '10', '-f', $bench, $node->connstr($db) ], '>&',
+my $load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-R', '100', '-T', '10', '-f', $bench, $node->connstr($db) ],
+	'>&',
 	\$load_out);
 $node->poll_query_until($db,
 	q{SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE query ~ '^(INSERT INTO|UPDATE) jobs')});
@@ -416,7 +417,8 @@ SKIP:
 		"INSERT INTO log_key (line)
 			VALUES
 				(repeat('l', 100));\nUPDATE log_key SET line = line || '!' WHERE id = (SELECT max(id) FROM log_key);");
-	$load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-R', '100', '-T', '6', '-f', $insert, $node->connstr($db) ], '>&',
+	$load = IPC::Run::start([ 'pgbench', '-n', '-c', '2', '-R', '100', '-T', '6', '-f', $insert, $node->connstr($db) ],
+		'>&',
 		\$load_out);
 	$node->poll_query_until($db, q{SELECT count(*) > 18010 FROM log_key});
 	($status, $said) = run_file(write_file('repack.sql', $text));

@@ -471,7 +471,7 @@ SELECT is(count(*), 0::bigint, 'and what it counted before it was seen is no int
 	FROM ff_internal.counter_interval i JOIN ff_internal.relation r USING (rel_id)
 	WHERE r.relname = 'gone';
 
--- epoch_after(CHANGE): new epochs by it, intervals of job that the next reading writes
+-- epochs(), ended(MINUTES): how many epochs there are, intervals of job that a reading wrote
 CREATE FUNCTION epochs() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM ff_internal.epoch';
 CREATE FUNCTION ended(minutes int) RETURNS bigint
 	LANGUAGE sql AS

@@ -83,6 +83,20 @@ foreach my $piece (@pieces)
 is(join(' ', map { my $piece = $_; map { "$piece:$_" } grep { length((split /\n/, $text{$piece})[$_ - 1]) > 120 }
 	1 .. ($text{$piece} =~ tr/\n//) } @pieces), '', 'no line is longer than 120');
 
+# Upgraded tables have new columns at their end: columns are named, unless a whole row of the same table is copied.
+my $row = qr/(?:OVERRIDING USER VALUE )?SELECT (?:\*\s+FROM|\w+\.\*)/;
+my (%positional, %made_once);
+foreach my $piece (@pieces)
+{
+	$positional{$1} = " ($piece)" while $text{$piece} =~ /INSERT INTO ([\w.]++)(?: AS \w+)?+\s++(?!\(|$row)/g;
+	# an upgrade does not make these pieces again; C functions have their bodies in the library
+	next if $piece !~ m{/(?:head|schema|types)\.sql$};
+	$made_once{$1} = " ($piece)" while $text{$piece} =~ /^CREATE (?:FUNCTION|PROCEDURE) (\w+\.\w+)(?!.*LANGUAGE c\b)/gm;
+}
+none(\%positional, 'INSERTs name their columns');
+delete $made_once{'ff_internal.define'};
+none(\%made_once, 'what is made only once has no function');
+
 # What stands in two places, one of which could be forgotten.
 sub words { my %seen = map { $_ => 1 } @_; return join(' ', sort keys %seen); }
 my %setting = map { $_ => 1 } slurp_file("$top/src/base/settings.h") =~ /^(?:INTEGER|REAL)\((\w+)/gm;

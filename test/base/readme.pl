@@ -73,7 +73,8 @@ is(length((sort { length $b <=> length $a } grep { !/^NOTICE/ } split /\n/, $ove
 my ($new) = $overview =~ /^ shop\.jobs +\| 100 +\| +(\d+) \|/m;
 like($readme, qr/At $new a page is filled with/, 'the reason shown is of that advice');
 like($questions, qr/^ shop\.jobs \| +$new \|.* advised/m, 'the curve shown is of that advice');
-my ($total) = $overview =~ /\ANOTICE:  (1 change: about .* less WAL per 1,000 updates \(-\d+ %\), .* disk(?:; [^;]* rewrites? [^;]*)?);/;
+my ($total) = $overview
+  =~ /\ANOTICE:  (1 change: about .* less WAL per 1,000 updates \(-\d+ %\), .* disk(?:; [^;]* rewrites? [^;]*)?);/;
 my ($said) = slurp_file("$top/doc/report.png") =~ /tEXtDescription\0([^<]*?)\.(?: |Based)/;
 is($said, $total, 'the picture shows that advice');
 unlike($readme, qr/<!--/, 'the README has no HTML comment');

@@ -207,7 +207,8 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
 CREATE TABLE helping AS
-	SELECT unnest('{overview,fitted,blocked,lines,check_role,check_version,refuse,setting,lookback,own_server}'::name[]) AS name;
+	SELECT unnest('{overview,fitted,blocked,lines,check_role,check_version,refuse,setting,lookback,own_server}'::name[])
+		AS name;
 SELECT is_empty(format($$ (SELECT name FROM listed WHERE %L OR NOT of_hub UNION ALL SELECT name FROM helping)
 	EXCEPT SELECT proname FROM own_function $$, :'dblink'), 'each function that is listed exists');
 SELECT is_empty($$ SELECT name FROM listed GROUP BY name HAVING count(*) > 1 $$, 'no function is listed twice');
@@ -301,7 +302,8 @@ SELECT set_eq($$
 	SELECT proname::text FROM rights
 	WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$,
 	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
-		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,other_options,statement_shown,column_list,counted_since,parse_statement,
+		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,other_options,statement_shown,column_list,
+		counted_since,parse_statement,
 		tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,columns_of,schema_statements,table_statements,column_statements,

@@ -272,7 +272,7 @@ BEGIN
             fault := ff_hub.attempt(VARIADIC ff_hub.table_statements(wanted));
         END IF;
         IF fault IS NULL THEN
-            INSERT INTO ff_hub.mirrored VALUES (to_regclass(name), id, NULL, wanted);
+            INSERT INTO ff_hub.mirrored (relid, source_oid, shape) VALUES (to_regclass(name), id, wanted);
         END IF;
     ELSIF fault IS NULL THEN
         UPDATE ff_hub.mirrored o SET shape = wanted WHERE o.source_oid = id;
@@ -335,7 +335,7 @@ BEGIN
     IF was IS NULL AND fault IS NOT NULL THEN
         RETURN fault;
     END IF;
-    INSERT INTO ff_hub.mirrored
+    INSERT INTO ff_hub.mirrored (relid, source_oid, table_oid, shape)
     SELECT c.oid, id, of_table.source_oid, wanted
       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
      WHERE i.indrelid = of_table.relid AND c.relname = wanted->>'name'
