@@ -43,7 +43,7 @@ AS $$
      CROSS JOIN LATERAL (
            -- recreating an equal index is no change of the table: xmin, as the latest possible 64-bit id, dates it
            (SELECT c.began_at
-              FROM (SELECT greatest(n.next - mod(n.next + 4294967296.0 - a.xmin::text::numeric, 4294967296.0),
+              FROM (SELECT greatest(n.next - mod(n.next + 4294967296 - a.xmin::text::numeric, 4294967296),
                                     0)::text::xid8
                       FROM pg_attribute a
                      CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric) n(next)

@@ -224,14 +224,15 @@ SELECT unnest(ARRAY[is(w.phrase, v.phrase, 'a reserve that nothing uses: the phr
   FROM ff_internal.advice('closed') a
  CROSS JOIN (VALUES (40, 'its reserve is not used',
      '^Nothing was written to it for 3 hours, and 12 MB of its 20 MB are room for updates: '
-	'if that stays so, set to 100 and rewritten, it gives them back[.]', NULL),
-	(80, 'not written to', 'needs nothing[.]', NULL),
-	(100, 'mostly empty', 'Its rows need [0-9]+ kB, and it has 20 MB: VACUUM FULL or pg_repack makes it 12 MB smaller',
-	'possible')) v(fillfactor, phrase, reason, rewrite)
- CROSS JOIN LATERAL ff_internal.words(jsonb_populate_record(a.evidence, jsonb_build_object('fillfactor', v.fillfactor,
+	'if that stays so, set to 100 and rewritten, it gives them back[.]'),
+	(80, 'not written to', 'needs nothing[.]'),
+	(100, 'mostly empty', 'Its rows need [0-9]+ kB, and it has 20 MB: VACUUM FULL or pg_repack makes it 12 MB smaller'))
+	v(fillfactor, phrase, reason)
+ CROSS JOIN LATERAL (SELECT jsonb_populate_record(a.evidence, jsonb_build_object('fillfactor', v.fillfactor,
 	'heap_bytes', 20971520, 'blocks', 2560, 'live_rows', 2560 * ff_internal.rows_per_page(40, 100),
-	'inserted_width', 100, 'updated_width', 100)), a.fit,
-	jsonb_populate_record(a.decision, jsonb_build_object('rewrite', v.rewrite))) w;
+	'inserted_width', 100, 'updated_width', 100))) x(e)
+ CROSS JOIN LATERAL (SELECT d FROM ff_internal.decide(x.e, a.fit, NULL, NULL, NULL, false) d) d
+ CROSS JOIN LATERAL ff_internal.words(x.e, a.fit, d.d) w;
 UPDATE ff_internal.relation SET opened_at = now(), seen_at = now() WHERE relname = 'closed';
 -- a third of the rows of each page at once
 SELECT story('thirds', 0, 1000, 450, 550, '{"update_group_rows": 20, "updated_pct": 100}');
