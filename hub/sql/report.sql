@@ -70,7 +70,6 @@ SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
             ELSE a.action END,
        CASE WHEN NOT a.turned THEN round(a.gain_pct)::integer || ' %' END, a.confidence, a.why,
        make_interval(secs => round(a.observed_s)),
-       -- as RATES of the core, on which no view may depend
        CASE WHEN a.observed_s >= 3600 THEN n.wal END,
        CASE WHEN NOT a.turned THEN a.disk_bytes_change END, date_trunc('second', a.age),
        nullif(concat_ws('; ',
