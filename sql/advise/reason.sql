@@ -245,7 +245,7 @@ CREATE FUNCTION ff_internal.less_hot(e ff_internal.table_evidence, n ff_internal
 RETURNS text
 LANGUAGE sql STABLE
 RETURN 'fewer updates would be HOT: ' || CASE
-       WHEN n.fillfactor > now.fillfactor AND greatest(n.hot_pct, n.settled_hot_pct) 
+       WHEN n.fillfactor > now.fillfactor AND greatest(n.hot_pct, n.settled_hot_pct)
             < 100 * (e.hot_share - ff_internal.threshold('SAME_HOT'))
        THEN format('%s predicted once settled, %s seen', ff_internal.percent(greatest(n.hot_pct, n.settled_hot_pct)),
                    ff_internal.percent(100 * e.hot_share))

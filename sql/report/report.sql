@@ -238,9 +238,8 @@ BEGIN
                    || E'RESET lock_timeout;</pre></div>\n'
               FROM unnest(tables) t WHERE t.kind = 'change')),
         (3, 'first', 'What to do first', ff_internal.report_list(tables, 'change', 0, NULL,
-            'The most worthwhile first, with what a change brings. Cost: time, WAL '
-            'and size, weighted by the settings. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.'
-            )),
+            'The most worthwhile first, with what a change brings. Cost: time, WAL and size, weighted by the settings. '
+            'Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.')),
         (4, 'cure', 'Where fillfactor is not the cure', ff_internal.report_list(tables, 'cure', 0,
             greatest(detailed, 20), 'The most updates that are not HOT first, at most ' || greatest(detailed, 20))),
         (9, 'details', 'Tables in detail', (
