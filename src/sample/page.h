@@ -97,6 +97,7 @@ typedef enum FfXactState
 typedef struct FfXacts
 {
 	TransactionId horizon;		/* older deleted versions may be pruned */
+	TransactionId held_by_us;	/* versions deleted from here on stay for our own snapshot */
 	TransactionId next;			/* next xid when the sample began */
 	/* of visibility.c */
 	TransactionId oldest;		/* xids in the pages are not older than this, unless frozen */

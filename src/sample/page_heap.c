@@ -251,9 +251,10 @@ count_dead(FfWalk *walk, const HeapTupleHeaderData *tuple, unsigned length,
 	metric[FF_HEAP_DEAD_BYTES] += length;
 	if (deleter == InvalidTransactionId)
 		return;					/* its inserter rolled back */
-	/* could a snapshot still see it? */
+	/* could a snapshot still see it, other than ours? */
 	if (TransactionIdIsNormal(deleter) && TransactionIdIsNormal(walk->xacts->horizon) &&
-		(int32) (deleter - walk->xacts->horizon) >= 0)
+		(int32) (deleter - walk->xacts->horizon) >= 0 &&
+		(int32) (deleter - walk->xacts->held_by_us) < 0)
 		metric[FF_HEAP_RECENT_ROWS]++;
 
 	/* where is the new version? none: deleted, or moved to another partition */

@@ -13,6 +13,7 @@
 #include "access/xact.h"
 #include "storage/lwlock.h"
 #include "storage/procarray.h"
+#include "utils/snapmgr.h"
 
 #include "base/compat.h"
 #include "sample/sample.h"
@@ -104,4 +105,5 @@ ff_visibility_begin(Relation rel, FfXacts *xacts)
 	refresh_range(xacts);
 	xacts->next = xacts->limit;
 	xacts->horizon = GetOldestNonRemovableTransactionId(rel);
+	xacts->held_by_us = ActiveSnapshotSet() ? GetActiveSnapshot()->xmax : xacts->next;
 }

@@ -30,7 +30,7 @@ ff_multixact_updater(TransactionId multi, TransactionId *xid)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static FfXacts xacts = {.horizon = 1000,.next = 2000};
+	static FfXacts xacts = {.horizon = 1000,.held_by_us = 1500,.next = 2000};
 	FfHeapPage	result;
 	double	   *m = result.metric;
 	char	   *page = page_of(data, size);
