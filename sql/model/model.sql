@@ -224,9 +224,9 @@ AS $$
         ON true
 $$;
 
--- Returns all input of the model for a table, by name: as type model_input, see src/model/fields.h. prior: the last
--- fit, if it counts; its costs only if the indexes still block the same updates.
-CREATE FUNCTION ff_internal.model_input(e ff_internal.table_evidence, prior ff_internal.fit DEFAULT NULL) RETURNS record
+-- Returns all input of the model for a table, by name: as type model_input, see src/model/fields.h. last: the last
+-- fit, if it counts.
+CREATE FUNCTION ff_internal.model_input(e ff_internal.table_evidence, last ff_internal.fit DEFAULT NULL) RETURNS record
 LANGUAGE sql STABLE
 AS $$
     SELECT i
@@ -238,7 +238,12 @@ AS $$
                    e.seen_hot, e.seen_same_page, e.seen_newpage AS seen_moved,
                    s.inserted_length::float8[], s.updated_length::float8[], s.group_old_page::float8[],
                    s.group_new_page::float8[], s.update_distance::float8[], s.update_age::float8[],
-                   e.fillfactor, o.standing, o.prior_updated, o.prior_cost, e.indexes, e.index_bytes, e.ram_bytes,
+                   e.fillfactor, e.indexes, e.index_bytes, e.ram_bytes,
+                   -- a step that the decision refused does not stand
+                   CASE WHEN last.from_fillfactor = e.fillfactor
+                             AND (last.action <> 'keep' OR (last.choice).advised_step = (last.choice).current_step)
+                        THEN coalesce(nullif(last.to_fillfactor, last.from_fillfactor),
+                                      (last.choice).advised_step) END AS standing,
                    v.scale AS vacuum_scale, v.threshold AS vacuum_threshold, v.most AS vacuum_most,
                    CASE WHEN v.enabled AND ff_internal.server_setting('autovacuum') = 'on'
                         THEN extract(epoch FROM ff_internal.server_setting('autovacuum_naptime')::interval)
@@ -264,17 +269,5 @@ AS $$
                             GROUP BY i.place ORDER BY i.place) o(s, i, u, h, n, d, v)) n
              CROSS JOIN ff_internal.autovacuum(e.reloptions) v
               LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
-             CROSS JOIN ff_internal.last_sample(e) s
-              LEFT JOIN LATERAL (
-                    -- a step that the decision refused does not stand
-                    SELECT CASE WHEN prior.action <> 'keep' OR (prior.choice).advised_step = (prior.choice).current_step
-                                THEN coalesce(nullif(prior.to_fillfactor, prior.from_fillfactor),
-                                              (prior.choice).advised_step) END AS standing,
-                           CASE WHEN k.counts THEN prior.updated END AS prior_updated,
-                           CASE WHEN k.counts
-                                THEN ARRAY(SELECT t.cost FROM generate_series(0, 100) p
-                                             LEFT JOIN unnest(prior.steps) t ON t.fillfactor = p ORDER BY p) END
-                               AS prior_cost
-                      FROM (SELECT prior.made_at >= e.since_began_at AND (prior.choice).workload IS NOT NULL) k(counts)
-                     WHERE prior.from_fillfactor = e.fillfactor) o ON true) i
+             CROSS JOIN ff_internal.last_sample(e) s) i
 $$;

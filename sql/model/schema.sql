@@ -55,11 +55,11 @@ CREATE TYPE ff_internal.choice AS (
 );
 $$);
 
--- A fit is made of the evidence and of the last fit of the table (prior), in three loops:
+-- A fit is made of the evidence and of what the last fit of the table advised, in three loops:
 -- 1. collect_fit() stores it; ff_advise() uses it while valid_for fits the table, on one table also made_with and
 --    evidence_hash: else it makes a new one, and does not store it.
 -- 2. Only if made_with is the same, the next fit takes its advised step as standing (kept until another one is clearly
---    better) and, if its window is the same, its costs as prior (with up to three times the weight of the new costs).
+--    better).
 -- 3. The next decision takes its fillfactors as the advice that stands: the same change again needs less confidence.
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.fit (

@@ -40,7 +40,6 @@ static const double
 	CAUTION = 0.02,				/* chosen: added to ln(cost) per halving of rows per page */
 	AGREEMENT = 0.6,			/* chosen: least weight of the workloads in which a change is cheaper */
 	CLEAR = 0.7,				/* chosen: the same, against a fillfactor chosen before */
-	PRIOR = 3,					/* chosen: weight of an earlier fit with as many updates */
 	SETTLES = 0.05,				/* chosen: settling tables gain more HOT share than this */
 	SETTLED = 0.9,				/* chosen: and reach this part of the possible HOT share */
 	MISFIT = 12;				/* chosen: misfit at which confidence falls to 1/e */
@@ -347,38 +346,6 @@ ff_choice_cheaper(const Forecast *f, const Choice *d, FcWay way, int step,
 }
 
 /*
- * The last fit is the prior: each cost becomes the weighted mean (of logs) of its cost and
- * the new one; weights follow the updates seen.  One fit errs by more than its workloads differ.
- */
-static void
-pool_costs(const Evidence *e, const Forecast *f, Choice *d)
-{
-	double		n = bound(ff_evidence_window(e).updated, 1, 1e15);
-	double		weight = PRIOR * bound(e->prior_updated / n, 0, 1);
-	double		keep = e->prior_cost[f->step[f->current].fillfactor];
-
-	/* the steps differ: rows had another length then */
-	for (int i = 0; i < f->n; i++)
-		if (!(e->prior_cost[f->step[i].fillfactor] > 0))
-			return;
-	for (int i = 0; i < f->n; i++)
-	{
-		double		now = d->cost[ff_choice_way(e, d, i)][i].ratio;
-		double		before = e->prior_cost[f->step[i].fillfactor] / keep;
-		double		factor = pow(before / now, weight / (1 + weight));
-
-		if (i == f->current)
-			continue;
-		for (int way = 0; way < FC_WAYS; way++)
-		{
-			d->cost[way][i].ratio *= factor;
-			for (int k = 0; k < f->nworkloads; k++)
-				d->ratio[way][k][i] *= factor;
-		}
-	}
-}
-
-/*
  * Whether the best option is clearly better than another: cheaper by more than the share
  * "by" on average, and cheaper in workloads with a weight of at least CLEAR.
  */
@@ -598,7 +565,6 @@ cost_and_choose(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, C
 	{
 		r.ram = in_ram ? INFINITY : ram;
 		cost_all(e, f, &r, d);
-		pool_costs(e, f, d);
 		choose_best(e, &fit->plan.split, f, d);
 		if (in_ram)
 			d->advised_in_ram = d->advised;

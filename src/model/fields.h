@@ -76,8 +76,6 @@ ONE(before_updated)				/* rows updated before that change, at set_from */
 ONE(before_hot)					/* of these, HOT */
 ONE(standing)					/* fillfactor that the last fit chose */
 ONE(followed)					/* 1: the current fillfactor was advised, then set, and did not hurt */
-ONE(prior_updated)				/* rows updated that the last fit is based on */
-BINS(prior_cost, EV_STEPS)		/* cost by fillfactor in the last fit; only ratios count */
 ONE(indexes)
 ONE(index_bytes)
 ONE(ram_bytes)					/* memory that may hold the table and its indexes */

@@ -71,11 +71,6 @@ SELECT v.what, (m.c).advised_step = v.standing AS stands
   FROM batch b, LATERAL (VALUES ('beside', beside), ('worst', worst)) v(what, standing),
       model_of(b.facts || jsonb_build_object('standing', v.standing)) m
  ORDER BY v.what;
--- the last fit weighs up to three times as much as the new one, by its updates, if it has the same steps
-SELECT updated, costs, round((ln((m.c).best_gain) / ln((b.c).best_gain))::numeric, 3) AS part_of_gain
-  FROM batch b, (VALUES (0, 101), (10000, 101), (20000, 101), (20000, 100)) v(updated, costs),
-       model_of(b.facts || jsonb_build_object('prior_updated', updated, 'prior_cost', array_fill(1, ARRAY[costs]))) m
- ORDER BY 1, 2;
 -- at a fillfactor below 100 with all updates HOT, no more room is advised
 SELECT f AS fillfactor, (m.c).advised_step >= (m.c).current_step AS no_more_room
   FROM batch b, unnest(ARRAY[80, 60, 50]) f,

@@ -16,7 +16,7 @@ import stored
 
 # totals of the work and of the table, which its partitions share
 SHARED = ('earlier_updated', 'blocks', 'live_rows', 'seen_hot', 'seen_same_page', 'seen_moved', 'held_from', 'held_until',
-          'updated_since', 'before_updated', 'prior_updated', 'index_bytes', 'ram_bytes', 'index_scans',
+          'updated_since', 'before_updated', 'index_bytes', 'ram_bytes', 'index_scans',
           'blocks_fetched', 'vacuum_threshold')
 SHARED_LISTS = ('interval_inserted', 'interval_updated', 'interval_hot', 'interval_newpage', 'interval_deleted',
                 'statement_rows', 'statement_wal_records', 'statement_wal_bytes')

@@ -47,7 +47,7 @@ WORKLOADS = {
         setup=table(20000, 84, 'CREATE INDEX ON t (grp);'), tx=30000, held=True,
         script="\\set a random(1, 20000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
     'wide': dict(
-        setup=table(2000, 2400, 'CREATE INDEX ON t (grp);'), tx=20000, steps=(100, 89, 59),
+        setup=table(2000, 2400, 'CREATE INDEX ON t (grp);'), tx=160000, steps=(100, 89, 59),
         script="\\set a random(1, 2000)\nUPDATE t SET n = n + 1 WHERE id = :a;\n"),
     'groups': dict(
         setup=table(40000, 84, 'CREATE INDEX ON t (grp); CREATE INDEX ON t (id, grp);'), tx=1000,
