@@ -12,6 +12,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "storage/lwlock.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/snapmgr.h"
 
@@ -105,5 +106,6 @@ ff_visibility_begin(Relation rel, FfXacts *xacts)
 	refresh_range(xacts);
 	xacts->next = xacts->limit;
 	xacts->horizon = GetOldestNonRemovableTransactionId(rel);
-	xacts->held_by_us = ActiveSnapshotSet() ? GetActiveSnapshot()->xmax : xacts->next;
+	/* our first snapshot began at this xid, unless one that was running then still runs */
+	xacts->held_by_us = TransactionIdIsInProgress(MyProc->xmin) ? GetActiveSnapshot()->xmax : MyProc->xmin;
 }
