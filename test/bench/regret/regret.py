@@ -233,7 +233,7 @@ def observe(name, amid=True, mirrored=False):
             loaded = c.sql('SELECT txid_current()')
             observer = through_mirror(c) if mirrored else c
             observer.sql('CALL ff_collect()')
-            quarters = [quarter(c, w, n, 5001, observer, amid) for n in range(BEFORE)]
+            quarters = [quarter(c, w, n, 5001, observer, amid and w.amid) for n in range(BEFORE)]
             observer.sql('CALL ff_collect()')
             if not w.rests:
                 observer.sql(idle)
