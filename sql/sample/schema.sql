@@ -19,7 +19,7 @@ CREATE TABLE ff_internal.page_sample (
     free_pct             real,       -- free space, percent of the table
     live_rows            float8,     -- live rows
     dead_rows            float8,     -- dead and recently dead rows
-    recently_dead_rows   float8,     -- of these, possibly still visible to a snapshot
+    recently_dead_rows   float8,     -- of these, possibly still visible to a snapshot other than the sample's
     updated_hot_rows     float8,     -- live rows whose newest version is heap-only; a rewrite clears that flag
     updated_nonhot_rows  float8,     -- live rows whose newest version came from a non-HOT update
     superseded_hot       float8,     -- old versions with a heap-only successor; pooled since the last change of

@@ -341,6 +341,31 @@ test_wal_of_updates(void)
 		  "nor is that of inserts and deletes");
 }
 
+/* What a forecast writes beyond the WAL seen is taken from index leaves, pages and entries, in this order. */
+static void
+test_less_wal_seen(void)
+{
+	Evidence	e = settled(0.5);
+	double		n = ff_evidence_window(&e).updated;
+	double		forecast_wal,
+				least = 0;
+	int			same = 1;
+
+	e.checkpoint_s = 1;
+	e.statement[0].wal_bytes = NAN;
+	forecast_wal = decided(e, 1, 1, 1)->cost[FC_SET][forecast.current].wal_of_updates;
+	for (double seen = forecast_wal; seen > 150; seen *= 0.7)
+	{
+		const ChCost *keep;
+
+		e.statement[0].wal_bytes = n * seen;
+		keep = &decided(e, 1, 1, 1)->cost[FC_SET][forecast.current];
+		same &= like(keep->wal_of_updates, seen, 0.03);
+		least = keep->wal_of_updates;
+	}
+	ok(same && least < 0.5 * forecast_wal, "less WAL of updates seen than forecast: keep writes what was seen");
+}
+
 /* An unlogged table writes no WAL, whatever its statements wrote: its costs are time and size. */
 static void
 test_unlogged(void)
@@ -699,6 +724,7 @@ main(void)
 	test_rewrite();
 	test_wal_seen();
 	test_wal_of_updates();
+	test_less_wal_seen();
 	test_unlogged();
 	test_choice();
 	test_nearest();
