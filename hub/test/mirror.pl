@@ -16,7 +16,7 @@ sub workload
 	my ($what) = @_;
 	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ($Mirrored::source->host, $Mirrored::source->port, 'shop',
 		there('SELECT current_user'));
-	system("$FindBin::Bin/../../test/loop/workload", $what) == 0 or die "workload $what failed";
+	system("$FindBin::Bin/../../test/shop/workload", $what) == 0 or die "workload $what failed";
 	return;
 }
 
@@ -28,7 +28,7 @@ sub jobs
 		there('SELECT current_user'));
 	foreach (1 .. $times)
 	{
-		system_or_bail('pgbench', '-n', '-c', 1, '-t', 20, '-f', "$FindBin::Bin/../../test/loop/jobs.sql");
+		system_or_bail('pgbench', '-n', '-c', 1, '-t', 20, '-f', "$FindBin::Bin/../../test/shop/jobs.sql");
 		collect();
 	}
 	return;

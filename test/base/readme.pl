@@ -15,7 +15,7 @@ $node->init;
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE mydb');
 $node->safe_psql('mydb', 'CREATE EXTENSION fillfactor_advisor');
-$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$top/test/loop/tables.sql", '-d',
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$top/test/shop/tables.sql", '-d',
 	$node->connstr('mydb') ],
 	'the tables of the demo are made');
 $node->safe_psql('mydb', 'CALL ff_collect()');

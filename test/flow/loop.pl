@@ -31,7 +31,7 @@ sub workload
 	local $ENV{PGPORT} = $node->port;
 	local $ENV{PGDATABASE} = 'shop';
 	local $ENV{PGUSER} = value('SELECT current_user');
-	system("$FindBin::Bin/../loop/workload", $what) == 0 or die "workload $what failed";
+	system("$FindBin::Bin/../shop/workload", $what) == 0 or die "workload $what failed";
 	return;
 }
 

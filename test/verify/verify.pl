@@ -42,7 +42,7 @@ sub laps
 {
 	for my $lap (1 .. $laps)
 	{
-		bench('-f', "$FindBin::Bin/../loop/jobs.sql", '-t', 10);
+		bench('-f', "$FindBin::Bin/../shop/jobs.sql", '-t', 10);
 		bench('-b', 'simple-update', '-t', 300);
 		time_passes($node, 'postgres', '5 minutes');
 		collect($lap < $laps ? 0 : 100);
@@ -72,7 +72,7 @@ sub verified
 
 bench('-i', '-q');
 $node->safe_psql('postgres', 'CREATE INDEX balance ON pgbench_accounts (abalance)');
-$node->psql('postgres', scalar slurp_file("$FindBin::Bin/../loop/tables.sql"), on_error_die => 1);
+$node->psql('postgres', scalar slurp_file("$FindBin::Bin/../shop/tables.sql"), on_error_die => 1);
 value('VACUUM ANALYZE');
 collect();
 laps();
@@ -135,7 +135,7 @@ $node->poll_query_until('postgres', q(SELECT setting = '256' FROM pg_settings WH
 	or die 'not reloaded';
 value('REINDEX INDEX CONCURRENTLY pgbench_accounts_pkey');
 value('ALTER TABLE pgbench_accounts RENAME TO accounts');
-bench('-f', "$FindBin::Bin/../loop/jobs.sql", '-t', 10);
+bench('-f', "$FindBin::Bin/../shop/jobs.sql", '-t', 10);
 collect();
 my $setting = verified('', 'setting');
 is("$setting->{overall}{change}: $setting->{overall}{verdict}", 'setting backend_flush_after 0 -> 2048kB: too early',
