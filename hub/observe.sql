@@ -201,7 +201,6 @@ WITH asked AS MATERIALIZED (
                'owner', pg_get_userbyid(r.relowner), 'still', w.still,
                'width', CASE WHEN w.columns = (SELECT count(*) FROM pg_attribute t WHERE t.attrelid = r.oid
                                                   AND t.attnum > 0 AND NOT t.attisdropped) THEN w.width END,
-               'alone', NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = r.oid),
                'triggers', g.triggers)) AS said
       FROM relation r
       JOIN measured USING (bucket)

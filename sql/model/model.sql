@@ -45,54 +45,23 @@ END;
 -- The arrays of model_input about statements that wrote a table since its last change: the eight with the most rows.
 -- pg_stat_statements counts rows inserted and updated by ON CONFLICT DO UPDATE together: the updates that no other
 -- statement explains are taken to be its. If statements are known only for the later part of the time, the earlier part
--- is assumed to be like it. WAL records are left out if some may not be of updates: the statement also inserts, reads
--- other tables or sets a foreign key, or hint bits are logged.
+-- is assumed to be like it.
 CREATE FUNCTION ff_internal.statement_input(
     e ff_internal.table_evidence, OUT statement_command float8[], OUT statement_calls float8[],
-    OUT statement_rows float8[], OUT statement_sets_indexed float8[], OUT statement_wal_records float8[],
-    OUT statement_wal_bytes float8[], OUT statement_blocks_dirtied float8[])
+    OUT statement_rows float8[], OUT statement_sets_indexed float8[], OUT statement_wal_bytes float8[],
+    OUT statement_blocks_dirtied float8[])
 LANGUAGE sql STABLE
 AS $$
-    WITH table_alone AS (
-        -- whether all WAL of the table comes from its statements: a permanent table, no triggers, no TOAST data, only
-        -- valid B-tree indexes without predicate
-        SELECT e.toast_bytes = 0
-               AND EXISTS (SELECT FROM pg_class c WHERE c.oid = e.relation AND c.relpersistence = 'p')
-               AND NOT EXISTS (SELECT FROM pg_trigger g
-                                WHERE g.tgrelid = e.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D')
-               AND NOT EXISTS (SELECT FROM ff_internal.observed o
-                                WHERE o.kind = 'table' AND o.id = e.relation
-                                  AND (o.said->>'alone')::boolean IS NOT TRUE)
-               AND NOT EXISTS (SELECT FROM pg_index i
-                                 JOIN pg_class c ON c.oid = i.indexrelid
-                                 JOIN pg_am m ON m.oid = c.relam
-                                 LEFT JOIN ff_internal.observed o ON o.kind = 'index' AND o.id = i.indexrelid
-                                WHERE i.indrelid = e.relation AND i.indislive
-                                  AND (m.amname <> 'btree' OR i.indpred IS NOT NULL OR NOT i.indisvalid
-                                       OR o.said->>'definition' ~ ' WHERE '
-                                       OR o.said->>'definition' !~ ' USING btree ')) AS writes
-    ), seen AS MATERIALIZED (
+    WITH seen AS MATERIALIZED (
         SELECT t.statement_id, t.command, t.how, t.columns,
                bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert,
-               h.began_at, h.calls, h.rows, h.wal_bytes, h.blocks_dirtied,
-               CASE WHEN t.how = 'top' AND o.part = 1 AND (SELECT a.writes FROM table_alone a)
-                         AND s.text_bytes <= 4000 AND s.text !~* '[[:<:]](select|from)[[:>:]]'
-                         AND (h.images <= 0.05 * h.rows
-                              OR ff_internal.server_setting('data_checksums') = 'off'
-                                 AND ff_internal.server_setting('wal_log_hints') = 'off')
-                         AND NOT EXISTS (SELECT FROM pg_constraint k
-                                           JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
-                                          WHERE k.conrelid = e.relation AND k.contype = 'f'
-                                            AND coalesce(a.attname = ANY (t.columns), true))
-                    THEN h.wal_records END AS wal_records
+               h.began_at, h.calls, h.rows, h.wal_bytes, h.blocks_dirtied
           FROM ff_internal.targets_of(e.relation, e.since_began_at) o
          CROSS JOIN LATERAL (SELECT (o.target).*) t
-          JOIN ff_internal.statement s ON s.statement_id = t.statement_id
          CROSS JOIN (SELECT ff_internal.collection_before(e.since_began_at) OFFSET 0) b(began_at)
          CROSS JOIN LATERAL (
                SELECT min(n.began_at) AS began_at, sum(n.calls) * o.part AS calls, sum(n.rows) * o.part AS rows,
-                      sum(n.wal_records) * o.part AS wal_records, sum(n.wal_bytes) * o.part AS wal_bytes,
-                      sum(n.blocks_dirtied) * o.part AS blocks_dirtied, sum(n.wal_fpi) * o.part AS images
+                      sum(n.wal_bytes) * o.part AS wal_bytes, sum(n.blocks_dirtied) * o.part AS blocks_dirtied
                  FROM ff_internal.statement_history n
                 WHERE n.statement_id = t.statement_id AND n.began_at >= b.began_at) h
          WHERE h.rows > 0
@@ -110,7 +79,7 @@ AS $$
         SELECT CASE WHEN s.how IN ('merge', 'cte') THEN 3 WHEN s.command = 'UPDATE' THEN 1
                     WHEN s.command = 'DELETE' THEN 2 ELSE 0 END AS command,
                s.calls * l.times AS calls, s.rows * p.part * l.times AS rows,
-               s.wal_records * p.part * l.times AS wal_records, s.wal_bytes * p.part * l.times AS wal_bytes,
+               s.wal_bytes * p.part * l.times AS wal_bytes,
                s.blocks_dirtied * p.part * l.times AS blocks_dirtied,
                (ff_internal.changed_columns(e.relation, s.columns) && i.columns)::integer AS indexed
           FROM seen s
@@ -123,7 +92,7 @@ AS $$
          ORDER BY s.rows * p.part DESC, s.statement_id LIMIT 8
     )
     SELECT array_agg(t.command), array_agg(t.calls), array_agg(t.rows),
-           array_agg(t.indexed), array_agg(t.wal_records), array_agg(t.wal_bytes), array_agg(t.blocks_dirtied)
+           array_agg(t.indexed), array_agg(t.wal_bytes), array_agg(t.blocks_dirtied)
       FROM top t
 $$;
 

@@ -75,7 +75,6 @@ ff_evidence_statements(const Evidence *e, EvCommand command, size_t known)
 			continue;
 		sum.calls += bound(v->calls, 1, 1e15);
 		sum.rows += v->rows;
-		sum.wal_records += or_else(v->wal_records, 0);
 		sum.wal_bytes += or_else(v->wal_bytes, 0);
 		sum.blocks_dirtied += or_else(v->blocks_dirtied, 0);
 	}

@@ -32,7 +32,6 @@ STATEMENT(command)				/* an EvCommand */
 STATEMENT(calls)
 STATEMENT(rows)
 STATEMENT(sets_indexed)			/* 1: sets an indexed column, 0: none, NAN: unknown */
-STATEMENT(wal_records)
 STATEMENT(wal_bytes)			/* full-page images included */
 STATEMENT(blocks_dirtied)		/* that were clean; of indexes and of other tables, too */
 

@@ -60,8 +60,7 @@ static const double
 	SEEN_UPDATED = 0.08,			/* chosen: share of rows updated since insert */
 	SEEN_MIXED = 0.1,				/* chosen: share of updated rows on pages with others */
 	SEEN_BINS = 0.5,				/* chosen: mean shift of a histogram, bins */
-	SEEN_NEW_PAGES = 0.1,			/* chosen: share of updated rows on pages filled by an update */
-	SEEN_PRUNES = 0.15;				/* chosen: prunes per update, times 1 + its index entries */
+	SEEN_NEW_PAGES = 0.1;			/* chosen: share of updated rows on pages filled by an update */
 
 /* All chosen; POWER from 0.05 to 1 by predictions for 24 seeds. */
 #define UNSEEN_DEAD		0.02	/* recently dead versions per live row that a sample may miss */
@@ -457,9 +456,6 @@ likelihood(FitWork *w, const FitPlan *p, const Evidence *e, FitParticle *x)
 	if (!isnan(p->split.moved) && sum.updates > 0)
 		result += share_density(sum.moved / sum.updates - p->split.moved, p->split.moved,
 								SEEN_MOVED, 0, &chance, sum.updates, p->window.updated);
-	if (!isnan(p->prunes) && sum.updates > 0)
-		result += log_density((sum.prunes / sum.updates - p->prunes) /
-							  (SEEN_PRUNES * (1 + (1 - p->split.hot) * or_else(e->indexes, 0))));
 	ff_twin_look(t, &view);
 	result += log_likelihood_of_pages(p, e, t, &view);
 	/* penalty: a replay with too few updates explains nothing */

@@ -295,21 +295,6 @@ plan_slots(const Evidence *e, FitPlan *p)
 }
 
 /*
- * Pages that an update prunes: WAL records of UPDATE statements per row, minus its own record,
- * those of index entries, and the lock record of a row that moves.  NAN if unknown.
- */
-static double
-prunes_seen(const Evidence *e, const FitPlan *p)
-{
-	EvStatement s = ff_evidence_statements(e, EV_UPDATE, offsetof(EvStatement, wal_records));
-
-	if (!(s.rows >= EXPLAINED * p->window.updated) || isnan(p->split.moved))
-		return NAN;
-	return s.wal_records / s.rows - 1 - (1 - p->split.hot) * bound(e->indexes, 0, 1000) -
-		p->split.moved;
-}
-
-/*
  * Sets filled_at: the recorded one, else a higher one that the fullest page proves, else
  * today's fillfactor; and set_from.
  */
@@ -547,7 +532,6 @@ ff_plan(const Evidence *e, FitPlan *p)
 	p->window.inserted = bound(p->window.inserted, 0, 1e3 * p->window.updated);
 	p->window.deleted = bound(p->window.deleted, 0, p->window.inserted + p->live);
 	p->together = rows_together(e);
-	p->prunes = prunes_seen(e, p);
 	plan_density(e, p);
 	plan_slots(e, p);
 	/* to convert distances */

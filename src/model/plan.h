@@ -74,7 +74,6 @@ typedef struct FitPlan
 	double		together;		/* rows of a page updated together; NAN: unknown */
 	double		xids_per_tick;	/* transactions of the cluster; NAN: unknown */
 	double		insert_distance;	/* rows inserted between insert and update; NAN: unknown */
-	double		prunes;			/* prunes per update, from WAL records; NAN: unknown */
 	double		start_rows;		/* rows at the start of a replay; fewer if the table grows */
 	/* the course of a replay, in ticks */
 	double		before;			/* before the window */

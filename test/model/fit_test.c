@@ -323,7 +323,7 @@ test_event(void)
 	Evidence	e = observed(&l, 1, 2000);
 	int			right = 1;
 
-	e.statement[e.nstatements++] = (EvStatement) {EV_UPDATE, 1, 2000, 0, NAN, NAN, NAN};
+	e.statement[e.nstatements++] = (EvStatement) {EV_UPDATE, 1, 2000, 0, NAN, NAN};
 	e.interval[2].updated += 2000;
 	misfit(&e);
 	for (int i = 0; i < fit.n; i++)
@@ -390,14 +390,6 @@ test_contradictions(void)
 	for (int i = 0; i < odd.nintervals; i++)
 		odd.interval[i].hot *= i < 4 ? 1 : 0.3;
 	ok(misfit(&odd) > base + 0.5, "worse fit: HOT share too low in a part of the window");
-	odd = e;
-	hot_pct(&l, 100, 9000, 9000);
-	odd.statement[0].wal_records = odd.statement[0].rows *
-		(1 + (twin.count.updates - twin.count.hot) / twin.count.updates * odd.indexes +
-		 (twin.count.moved + twin.count.prunes) / twin.count.updates);
-	ok(misfit(&odd) < base + 0.5, "the right number of pages pruned fits");
-	odd.statement[0].wal_records = 4 * odd.statement[0].rows;
-	ok(misfit(&odd) > base + 0.5, "worse fit: too many pages pruned");
 }
 
 /* What was seen at the fillfactor before the last change is evidence of what it would bring. */

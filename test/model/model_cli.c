@@ -81,11 +81,10 @@ main(int argc, char **argv)
 	begun = clock();
 	ff_choose(&work, &e, 1, &fit, &f, &d);
 	printf("fit n %d misfit %.2f ms %.1f rows %.0f scale %.8f laps %.2f "
-		   "together %.1f distance %.0f split %.3f/%.3f/%.3f prunes %.2f\n", fit.n, fit.misfit,
+		   "together %.1f distance %.0f split %.3f/%.3f/%.3f\n", fit.n, fit.misfit,
 		   1e3 * (double) (clock() - begun) / CLOCKS_PER_SEC, fit.plan.rows,
 		   fit.plan.scale, fit.plan.before / (fit.plan.rows + 1e-9), fit.plan.together,
-		   fit.plan.insert_distance, fit.plan.split.hot, fit.plan.split.moved, fit.plan.split.blocked,
-		   fit.plan.prunes);
+		   fit.plan.insert_distance, fit.plan.split.hot, fit.plan.split.moved, fit.plan.split.blocked);
 	for (int i = 0; argc > 1 && i < fit.n; i++)
 		write_workload(&fit.particle[i]);
 	for (int i = 0; i < f.n; i++)

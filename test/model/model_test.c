@@ -383,8 +383,8 @@ test_event(void)
 	e.interval[1] = (EvInterval) {60, 10, 11000, 2000, 9000, 0, 0};
 	e.interval[2] = (EvInterval) {60, 10, 1000, 700, 300, 0, 0};
 	e.nstatements = 2;
-	e.statement[0] = (EvStatement) {EV_UPDATE, 1, 10000, 1, NAN, NAN, NAN};
-	e.statement[1] = (EvStatement) {EV_UPDATE, 3000, 3000, 0, NAN, NAN, NAN};
+	e.statement[0] = (EvStatement) {EV_UPDATE, 1, 10000, 1, NAN, NAN};
+	e.statement[1] = (EvStatement) {EV_UPDATE, 3000, 3000, 0, NAN, NAN};
 	before = e;
 	ff_evidence_set_apart(&e);
 	w = ff_evidence_window(&e);

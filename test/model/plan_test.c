@@ -41,7 +41,7 @@ add(Evidence *e, EvCommand command, double rows, double calls, double indexed)
 
 	*s = (EvStatement) {
 		.command = command,.calls = calls,.rows = rows,.sets_indexed = indexed,
-			.wal_records = NAN,.wal_bytes = NAN
+			.wal_bytes = NAN
 	};
 	return s;
 }
@@ -276,22 +276,6 @@ test_contradicted(void)
 	planned(&e);
 	ok(plan.slot[1].indexed == 1 && near(plan.slot[0].indexed, (plan.split.blocked - 0.1) / 0.9, 1e-9),
 	   "a statement with unknown columns may explain it");
-}
-
-static void
-test_records(void)
-{
-	Evidence	e = known(0.8, 0.1);
-	EvStatement *s = add(&e, EV_UPDATE, 10000, 10000, 0);
-
-	/* one record for each update, two index entries if non-HOT, one lock if moved */
-	s->wal_records = 10000 + 2 * 2000 + 1000 + 2500;
-	ok(near(planned(&e)->prunes, 0.25, 1e-9), "the number of WAL records gives the pages pruned");
-	s->rows = 8900;
-	s->wal_records *= 0.89;
-	ok(isnan(planned(&e)->prunes), "pages pruned unknown: WAL records of too few updates");
-	s->wal_records = NAN;
-	ok(isnan(planned(&e)->prunes), "pages pruned unknown: WAL records unknown");
 }
 
 static void
@@ -882,7 +866,6 @@ main(void)
 	test_together();
 	test_slots();
 	test_contradicted();
-	test_records();
 	test_density();
 	test_course();
 	test_cold_rows();

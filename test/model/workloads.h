@@ -133,7 +133,7 @@ add_statement(Evidence *e, const TwinClass *c)
 
 	e->statement[e->nstatements++] = (EvStatement) {
 		.command = c->command,.calls = rows / c->rows,.rows = rows,.sets_indexed = c->indexed,
-			.wal_records = NAN,.wal_bytes = NAN
+			.wal_bytes = NAN
 	};
 }
 

@@ -103,7 +103,7 @@ AS $$
       FROM jsonb_to_recordset(said->'tables') n(oid oid, relfilenode oid, reltuples real, relpages integer,
                live bigint, dead bigint, counted ff_internal.counters, analyzes bigint, analyzed_at timestamptz,
                maintained_at timestamptz, heap_bytes bigint, toast_bytes bigint, toast_inserted bigint,
-               toast_live bigint, width float8, owner name, still text[], alone boolean, triggers jsonb)
+               toast_live bigint, width float8, owner name, still text[], triggers jsonb)
       JOIN ff_hub.mirrored m ON m.source_oid = n.oid AND m.table_oid IS NULL
      -- a counter below zero is none
      WHERE (SELECT bool_and(k.value::text::bigint >= 0)

@@ -29,9 +29,11 @@ def load(path):
 
 
 def completed(o):
-    """Adds the inputs that came after it was stored, from the rows of the extension's tables."""
+    """Adds the inputs that came after it was stored, from the rows of the extension's tables; drops a former one."""
     o['input'].update(held_once(o['samples'], o['intervals']))
     for i in (o['input'], o.get('mirror')):
+        if i:
+            i.pop('statement_wal_records', None)
         if i and 'statement_blocks_dirtied' not in i and i.get('statement_rows'):
             i['statement_blocks_dirtied'] = dirtied(i, o['targets'] or [], o['statement_history'] or [])
     return o

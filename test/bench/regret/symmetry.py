@@ -19,7 +19,7 @@ SHARED = ('earlier_updated', 'blocks', 'live_rows', 'seen_hot', 'seen_same_page'
           'updated_since', 'before_updated', 'index_bytes', 'ram_bytes', 'index_scans',
           'blocks_fetched', 'vacuum_threshold')
 SHARED_LISTS = ('interval_inserted', 'interval_updated', 'interval_hot', 'interval_newpage', 'interval_deleted',
-                'statement_rows', 'statement_wal_records', 'statement_wal_bytes')
+                'statement_rows', 'statement_wal_bytes')
 WHOLE, MIN_UPDATES = 0.2, 500    # share of the rows; setting of the model
 ENTRY = 20               # bytes of an index entry of a cold row, about
 NEAR_HOT, NEAR_WAL, NEAR_COST = 5, 1.15, 1.02
