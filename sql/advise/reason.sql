@@ -290,7 +290,7 @@ BEGIN
         CASE WHEN d.action = 'raise'
              THEN CASE WHEN less > 0
                        THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) END
-             WHEN n.needs_rewrite
+             WHEN d.rewrites
              THEN '; set alone, it holds for new pages only; by the model, a rewrite of all pages pays for itself'
              ELSE '; updates fall on new pages, so no rewrite is needed' END,
         CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);

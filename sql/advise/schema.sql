@@ -36,6 +36,7 @@ CREATE TYPE ff_internal.decision AS (
     row_width              float8,   -- length of inserted rows, bytes with header
     reserve                float8,   -- bytes that the fillfactor of an idle table keeps free, if worth a change
     changes                boolean,  -- the fillfactor is to change: action is lower or raise
+    rewrites               boolean,  -- the pages that it has are to be rewritten, with that change or without
     provisional            boolean,  -- less than a day was watched, and that matters
     wants_model            boolean,  -- the model decides
     passed_over            boolean,  -- it should have been asked, but was not

@@ -540,6 +540,18 @@ rewrite(const DnFacts *f, const DnDecision *d)
 	return bloated ? "possible" : NULL;
 }
 
+/* Whether to rewrite its pages: that pays, or a raise frees enough of them. */
+static int
+rewrites(const DnFacts *f, const DnDecision *d)
+{
+	int			then = place_of(f->step_fillfactor, d->step);
+
+	if (!d->changes || then < 0)
+		return is(d->rewrite, "pays");
+	return f->step_rewrites[then] > 0 ||
+		(is(d->action, "raise") && f->step_bytes[then] < (1 - FREED) * f->heap_now);
+}
+
 /*
  * The best step costs least: of those that differ by less than is shown, the advised or present one, or
  * the highest.  If the model was asked, why it is not advised; "because" has said so of the step considered.
@@ -621,6 +633,7 @@ ff_decision(const DnFacts *f, DnDecision *d)
 		!is(d->cause, "too_wide");
 	d->recommended_fillfactor = d->changes ? d->step : f->fillfactor;
 	d->rewrite = rewrite(f, d);
+	d->rewrites = rewrites(f, d);
 	find_best(f, d);
 	rest(f, d);
 }

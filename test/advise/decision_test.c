@@ -408,7 +408,13 @@ test_rewrite(void)
 	   "an old snapshot has to end first");
 	ok(same(REWRITE(f.heap_needed = 9e6, f.held_back = 1), "possible"), "it ended, and left bloat");
 #undef REWRITE
+	ok(decided(WITH(full_pages, SAME)).rewrites && !decided(WITH(full_pages, SAME, f.model_changes = 0)).rewrites,
+	   "only what pays is done");
 #undef SAME
+	ok(!decided(full_pages()).rewrites && decided(WITH(full_pages, f.step_rewrites[2] = 1)).rewrites,
+	   "with another fillfactor: as the model says");
+	ok(decided(WITH(less_room, f.heap_now = 10.1e6)).rewrites && !decided(WITH(less_room, f.heap_now = 9.9e6)).rewrites,
+	   "or if it is raised and that frees a tenth");
 }
 
 /* A table that nothing was written to. */
