@@ -168,7 +168,7 @@ AS $$
                           THEN round((100 * n.wal_bytes_per_update / nullif(c.wal_bytes_now, 0))::numeric) END
                      WHEN (e.counted).updated > 0 THEN 100 END::real,
                 g.gain_pct, CASE WHEN h.told THEN g.wal_bytes END, g.disk_bytes, CASE WHEN h.told THEN g.cpu_s END,
-                x.rewrites, m.disk_bytes, m.wal_bytes, round(m.seconds::numeric, 1)::float8,
+                x.advised AND d.rewrites, m.disk_bytes, m.wal_bytes, round(m.seconds::numeric, 1)::float8,
                 make_interval(secs => round(e.window_s)),
                 d.provisional,
                 concat_ws(E'\n', ff_internal.lines(concat_ws(' ', k.words,
@@ -210,12 +210,11 @@ AS $$
                                          ff_internal.effect(v.evidence, v.fit, v.decision) b) b ON true
      CROSS JOIN LATERAL (SELECT CASE WHEN b.gain_pct IS NOT NULL
                                      THEN ff_internal.dismissed(v.evidence, v.decision, b.wal_bytes) END) k(words)
-     CROSS JOIN LATERAL (SELECT a, a AND (d.rewrite IS NOT NULL OR coalesce(n.needs_rewrite, true))
-                           FROM (SELECT b.gain_pct IS NOT NULL AND k.words IS NULL) a(a)) x(advised, rewrites)
+     CROSS JOIN LATERAL (SELECT b.gain_pct IS NOT NULL AND k.words IS NULL) x(advised)
       LEFT JOIN LATERAL (SELECT b.* WHERE x.advised) g ON true
      CROSS JOIN LATERAL ff_internal.wal_rate(g.wal_bytes, u.per_s, e.window_s) w
       -- the least disturbing way
-      LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.rewrites OFFSET 0) o,
+      LEFT JOIN LATERAL (SELECT m.* FROM (SELECT WHERE x.advised AND d.rewrites OFFSET 0) o,
                                          ff_internal.rewrites(e.relation, b.size_bytes) m
                           WHERE m.possible LIMIT 1) m ON true
      CROSS JOIN (SELECT EXISTS (SELECT FROM ff_internal.observed)) here(mirror)
@@ -254,8 +253,9 @@ For a change, or a rewrite that pays at the fillfactor it has (keep): gain_pct: 
 'weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window; '
 'NULL until an hour was watched. '
 'disk_bytes_change: table and indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time, '
-'with as many rows as now, than it costs. rewrite_disk_bytes, rewrite_wal_bytes, rewrite_seconds: cost of the least '
-'disturbing way; excludes I/O time if no collection timed I/O (track_io_timing).
+'with as many rows as now, than it costs; or, raised, it frees a tenth of the table. rewrite_disk_bytes, '
+'rewrite_wal_bytes, rewrite_seconds: cost of the least disturbing way; excludes I/O time if no collection timed I/O '
+'(track_io_timing).
 observed: time that the window covers. provisional: less than a day. reason: why, one part a line. ddl: the '
 'statement; see ff_script().
 Errors: 42P01 unknown OID, 42809 not a table.';

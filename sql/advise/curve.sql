@@ -25,7 +25,6 @@ DECLARE
     v    ff_internal.judged;
     f    ff_internal.fit;
     d    ff_internal.decision;
-    best record;
     gives record;
     declined boolean;
     why  text;
@@ -37,11 +36,11 @@ BEGIN
     v := ff_internal.decision_with_curve(relation, false);
     f := v.fit;
     d := v.decision;
-    best := ff_internal.best(v.evidence, f, d);
     gives := ff_internal.effect(v.evidence, f, d);
     declined := gives.gain_pct IS NOT NULL
         AND EXISTS (SELECT FROM ff_internal.dismissal_of((v.evidence).rel_id, gives.wal_bytes));
-    why := coalesce(best.why, (ff_internal.words(v.evidence, f, d)).phrase);
+    why := coalesce(ff_internal.words_of_refusal(d.best_refused, d.best_step, v.evidence, f, d),
+                    (ff_internal.words(v.evidence, f, d)).phrase);
     RETURN QUERY
         SELECT s.fillfactor, s.rows_per_page,
                concat_ws(' ', rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.'), m.marks),
@@ -63,9 +62,9 @@ BEGIN
                           CASE WHEN w.advised THEN 'advised' END,
                           CASE WHEN w.current AND d.rewrite = 'pays'
                                THEN 'rewritten -' || ff_internal.percent(100 - 100 / (f.choice).gain) END,
-                          CASE WHEN s.fillfactor = best.fillfactor
+                          CASE WHEN s.fillfactor = d.best_step
                                THEN 'best' || CASE WHEN w.current OR w.advised THEN ''
-                                    ELSE format(' (-%s)%s', ff_internal.percent(best.saved),
+                                    ELSE format(' (-%s)%s', ff_internal.percent(100 * (1 - 1 / d.best_gain)),
                                                 CASE WHEN NOT w.declined THEN ': ' || why END) END END,
                           CASE WHEN w.declined THEN 'dismissed' END), '') AS marks) m
          WHERE all_steps OR m.marks IS NOT NULL

@@ -239,30 +239,6 @@ AS $$
      CROSS JOIN LATERAL (SELECT 8192 * e.blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(present, later)
 $$;
 
--- That a step would make fewer updates HOT; NULL: it would not. One above the present step (now) costs each page a row
--- that moves, once; there the model's tolerance is half a point.
-CREATE FUNCTION ff_internal.less_hot(e ff_internal.table_evidence, n ff_internal.step, now ff_internal.step)
-RETURNS text
-LANGUAGE sql STABLE
-RETURN 'fewer updates would be HOT: ' || CASE
-       WHEN n.fillfactor > now.fillfactor AND greatest(n.hot_pct, n.settled_hot_pct)
-            < 100 * (e.hot_share - ff_internal.threshold('SAME_HOT'))
-       THEN format('%s predicted once settled, %s seen', ff_internal.percent(greatest(n.hot_pct, n.settled_hot_pct)),
-                   ff_internal.percent(100 * e.hot_share))
-       WHEN n.fillfactor < now.fillfactor AND round(n.hot_pct::numeric, 1) < round((100 * e.hot_share)::numeric, 1)
-       THEN format('%s predicted, %s seen', ff_internal.percent(n.hot_pct), ff_internal.percent(100 * e.hot_share))
-       WHEN n.fillfactor < now.fillfactor
-            AND n.settled_hot_pct < now.settled_hot_pct - 100 * ff_internal.threshold('LACKING')
-       THEN format('%s once settled, %s if nothing is done', ff_internal.percent(n.settled_hot_pct),
-                   ff_internal.percent(now.settled_hot_pct)) END;
-
--- That most of what a step saves is what any rewrite does; NULL: it is not.
-CREATE FUNCTION ff_internal.by_any_rewrite(e ff_internal.table_evidence, f ff_internal.fit, n ff_internal.step,
-    gain float8) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN n.needs_rewrite AND (f.choice).rewrite_gain > sqrt(gain)
-            THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor) END;
-
 -- What a change that may be better waits for.
 CREATE FUNCTION ff_internal.awaited(e ff_internal.table_evidence, d ff_internal.decision) RETURNS text
 LANGUAGE sql STABLE
@@ -274,7 +250,7 @@ RETURN CASE
                         ff_internal.percent(100 * b.updated / (e.counted).updated), ff_internal.span(b.seconds),
                         ff_internal.minute(b.began_at))
             FROM ff_internal.burst(e) b)
-    WHEN d.because = 'watched_too_briefly' AND e.since_change_s >= ff_internal.threshold('FULL_DAY')
+    WHEN d.because = 'less_busy'
     THEN format('since its last change it is updated less than half as often as before: wait until it is as busy '
                 'again, or for %s more',
                 ff_internal.span(extract(epoch FROM ff_internal.lookback())::float8 - e.since_change_s))
@@ -314,35 +290,48 @@ BEGIN
         CASE WHEN d.action = 'raise'
              THEN CASE WHEN less > 0
                        THEN format(', %s less to store and read once rewritten', pg_size_pretty(less)) END
-             WHEN n.needs_rewrite
+             WHEN d.rewrites
              THEN '; set alone, it holds for new pages only; by the model, a rewrite of all pages pays for itself'
              ELSE '; updates fall on new pages, so no rewrite is needed' END,
         CASE d.action WHEN 'lower' THEN ff_internal.if_nothing_is_done(e, now) END);
 END
 $$;
 
--- Why a step (n) that pays is not advised.
+-- Why a step is not advised, by the decision's word for it (why).
 CREATE FUNCTION ff_internal.words_of_refusal(
-    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision, now ff_internal.step, n ff_internal.step)
-RETURNS text
+    why text, step integer, e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
 LANGUAGE sql STABLE
-RETURN format('. %s would save %s of its cost', n.fillfactor, ff_internal.percent(100 * (1 - 1 / d.gain)))
-    || CASE d.because
-       WHEN 'more_wal' THEN format(', but it would write %s more WAL',
-                   ff_internal.percent(100 * (n.wal_bytes_per_update / (f.choice).wal_bytes_now - 1)))
-       WHEN 'not_worth'
-       THEN format(', but that is not worth a change; it is less than %s of the cost of the costliest table''s '
-                   'updates (fillfactor_advisor.min_worth), and less than %s of disk',
-                   ff_internal.percent(ff_internal.setting('min_worth')),
-                   pg_size_pretty(ff_internal.threshold('WORTH_DISK')::bigint))
-       ELSE coalesce(
-           CASE d.because WHEN 'no_hot_gain' THEN ', but ' || ff_internal.by_any_rewrite(e, f, n, d.gain) END,
-           format(', because %s%s, but ', ff_internal.sharing(d),
-                  CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END) || CASE d.because
-           WHEN 'less_hot' THEN coalesce(ff_internal.less_hot(e, n, now), 'fewer updates would be HOT')
-           ELSE format('hardly any update more would be HOT: less than %s is not clear enough then',
-                       ff_internal.percent(ff_internal.setting('min_gain')
-                                           * ff_internal.threshold('CLEAR_GAINS'))) END) END;
+RETURN (
+    SELECT CASE why
+           WHEN 'less_hot' THEN format('fewer updates would be HOT: %s predicted, %s seen',
+                                       ff_internal.percent(n.hot_pct), ff_internal.percent(100 * e.hot_share))
+           WHEN 'less_hot_settled'
+           THEN format('fewer updates would be HOT: %s predicted once settled, %s seen', ff_internal.percent(
+                       greatest(n.hot_pct, n.settled_hot_pct)), ff_internal.percent(100 * e.hot_share))
+           WHEN 'less_hot_than_kept'
+           THEN format('fewer updates would be HOT: %s once settled, %s if nothing is done',
+                       ff_internal.percent(n.settled_hot_pct), ff_internal.percent(now.settled_hot_pct))
+           WHEN 'no_hot_gain'
+           THEN format('hardly any update more would be HOT: less than %s is not clear enough then',
+                       ff_internal.percent(ff_internal.setting('min_gain') * ff_internal.threshold('CLEAR_GAINS')))
+           WHEN 'settled' THEN 'nearly all updates are HOT already'
+           WHEN 'any_rewrite' THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor)
+           WHEN 'more_wal' THEN format('it would write %s more WAL', ff_internal.percent(
+                                       100 * (n.wal_bytes_per_update / (f.choice).wal_bytes_now - 1)))
+           WHEN 'min_gain' THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
+                                       ff_internal.percent(ff_internal.setting('min_gain')))
+           WHEN 'not_worth'
+           THEN format('that is not worth a change; it is less than %s of the cost of the costliest table''s updates '
+                       '(fillfactor_advisor.min_worth), and less than %s of disk',
+                       ff_internal.percent(ff_internal.setting('min_worth')),
+                       pg_size_pretty(ff_internal.threshold('WORTH_DISK')::bigint))
+           WHEN 'siblings' THEN 'not over all partitions'
+           WHEN 'nearer' THEN format('that is not clearly more than %s, which is nearer to today''s', d.step)
+           WHEN 'standing'
+           THEN format('that is not clearly more than %s, which the prediction before this one preferred', d.step)
+           WHEN 'unsure'
+           THEN 'that is not sure: by some of what may explain the updates seen, it would save nothing' END
+      FROM ff_internal.step_at(f.steps, step) n, ff_internal.step_at(f.steps, d.current_step) now);
 
 -- What a change would bring, what is missing for one, or why the fillfactor stays.
 CREATE FUNCTION ff_internal.words_of_action(
@@ -360,8 +349,12 @@ BEGIN
                'ff_advise() for this table makes it at once';
     ELSIF d.action = 'wait' AND d.seen_cause <> 'few_updates' AND n.fillfactor <> now.fillfactor THEN
         RETURN format('. %s may be better, but ', n.fillfactor) || ff_internal.awaited(e, d);
-    ELSIF d.because IN ('less_hot', 'no_hot_gain', 'not_worth', 'more_wal') THEN
-        RETURN ff_internal.words_of_refusal(e, f, d, now, n);
+    ELSIF d.action = 'keep' AND d.because NOT IN ('siblings', 'just_changed', 'toast') THEN
+        RETURN format('. %s would save %s of its cost, ', n.fillfactor, ff_internal.percent(100 * (1 - 1 / d.gain)))
+            || CASE WHEN d.because ~ 'hot'
+                    THEN format('because %s%s, ', ff_internal.sharing(d),
+                                CASE WHEN n.needs_rewrite THEN ' and its pages are rewritten' ELSE '' END) ELSE '' END
+            || 'but ' || ff_internal.words_of_refusal(d.because, d.step, e, f, d);
     ELSIF d.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),
@@ -386,49 +379,6 @@ BEGIN
             ELSE '. No other fillfactor is clearly better' END,
         CASE WHEN d.seen_cause = 'row_growth' OR now.size_bytes > 1.1 * 8192 * e.blocks
              THEN ff_internal.if_nothing_is_done(e, now) END);
-END
-$$;
-
--- The step that costs least, the percentage of today's cost that it saves, and why it is not advised; why is NULL if
--- it is, or if words_of_action() says so. Of steps that differ by less than is shown, it is the advised one, the
--- present one, or the highest.
-CREATE FUNCTION ff_internal.best(
-    e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision,
-    OUT fillfactor integer, OUT saved float8, OUT why text)
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    now  CONSTANT ff_internal.step := ff_internal.step_at(f.steps, d.current_step);
-    best ff_internal.step;
-BEGIN
-    SELECT s.* INTO best FROM unnest(f.steps) s
-     WHERE s.cost < 1.0005 * (SELECT min(o.cost) FROM unnest(f.steps) o)
-     ORDER BY s.fillfactor = d.recommended_fillfactor DESC, s.fillfactor = d.current_step DESC, s.fillfactor DESC
-     LIMIT 1;
-    fillfactor := best.fillfactor;
-    saved := 100 * (1 - best.cost / now.cost);
-    IF NOT d.wants_model OR d.seen_cause = 'few_updates' OR best.hot_pct IS NULL OR best.fillfactor = now.fillfactor
-       OR best.fillfactor = d.step
-          AND (d.action <> 'keep' OR d.because NOT IN ('siblings', 'just_changed')) THEN
-        RETURN;
-    END IF;
-    why := CASE
-        WHEN saved < ff_internal.setting('min_gain')
-        THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
-                    ff_internal.percent(ff_internal.setting('min_gain')))
-        WHEN d.because = 'siblings' THEN 'not over all partitions'
-        ELSE coalesce(ff_internal.by_any_rewrite(e, f, best, now.cost / best.cost),
-            CASE WHEN best.fillfactor < now.fillfactor AND d.seen_cause = 'settled'
-                 THEN 'nearly all updates are HOT already' END,
-            ff_internal.less_hot(e, best, now),
-            CASE WHEN best.wal_bytes_per_update > (f.choice).wal_bytes_now AND d.because = 'more_wal'
-                 THEN 'it would write more WAL, too'
-                 WHEN d.step <> now.fillfactor
-                 THEN format('that is not clearly more than %s, ', d.step)
-                      || CASE WHEN abs(d.step - now.fillfactor) < abs(best.fillfactor - now.fillfactor)
-                              THEN 'which is nearer to today''s'
-                              ELSE 'which the prediction before this one preferred' END
-                 ELSE 'that is not sure: by some of what may explain the updates seen, it would save nothing' END) END;
 END
 $$;
 
@@ -491,7 +441,7 @@ AS $$
 DECLARE
     c       CONSTANT ff_internal.choice := f.choice;
     no_data CONSTANT text[] := ff_internal.words_without_data(e, d);
-    best    record;
+    refused text;
     said    text;
     rehearsed text;
 BEGIN
@@ -509,7 +459,7 @@ BEGIN
             WHEN d.cause = 'settling' THEN 'becomes HOT by itself'
             WHEN d.action = 'keep' AND d.lacks_room THEN 'no step is clearly better' ELSE phrase END;
         said := ff_internal.words_of_action(e, f, d);
-        best := ff_internal.best(e, f, d);
+        refused := ff_internal.words_of_refusal(d.best_refused, d.best_step, e, f, d);
         IF c.current_step IS NOT NULL THEN
             SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those '
                           'at %s; %s; %s',
@@ -525,9 +475,9 @@ BEGIN
         reason := concat(
             reason,
             -- what holds for the best step as well is said of that one
-            CASE WHEN right(said, length(best.why)) = best.why THEN '' ELSE said END,
-            '. The best step, ' || best.fillfactor || ', would save ' || ff_internal.percent(best.saved) || ', but '
-                || best.why,
+            CASE WHEN right(said, length(refused)) = refused THEN '' ELSE said END,
+            '. The best step, ' || d.best_step || ', would save ' || ff_internal.percent(100 * (1 - 1 / d.best_gain))
+                || ', but ' || refused,
             ff_internal.words_of_size(e, f, d),
             CASE WHEN d.changes AND d.because = 'siblings' THEN '. Judged together with the other partitions' END,
             CASE WHEN d.action <> 'wait' AND c.advised_step <> c.advised_in_ram

@@ -1,5 +1,4 @@
--- The ways to apply a change to existing pages, and what they cost here. Whether to rewrite is decided in
--- src/model/choice.c with a change of fillfactor, in src/advise/decision.c without.
+-- The ways to apply a change to existing pages, and what they cost here.
 
 -- Free bytes of a tablespace's file system (0: this database's default), or of that of the WAL (NULL). Error 42704: no
 -- such tablespace.

@@ -9,14 +9,19 @@ CREATE TYPE ff_internal.decision AS (
         -- rows), updates (since it was altered), why_not_hot, width; NULL: nothing
     action                 text,     -- lower, raise, keep or wait
     because                text,     -- why the step was not the model's own (siblings), or a change waits:
-        -- just_changed, ran_once, one_burst, watched_too_briefly, may_settle; or is not made: not_worth,
-        -- more_wal, toast, less_hot, no_hot_gain
+        -- just_changed, ran_once, one_burst, watched_too_briefly, less_busy (since a change), may_settle; or is not
+        -- made: not_worth, more_wal, toast, less_hot, less_hot_settled (than seen), less_hot_than_kept (once settled),
+        -- no_hot_gain, any_rewrite
     rewrite                text,     -- of a table that keeps its fillfactor, a rewrite at that: pays; or it has more
         -- than twice the pages that its rows need: possible, refills, awaits_snapshot; NULL: none of these
     recommended_fillfactor integer,  -- percent; the present one if nothing is to change
     current_step           integer,  -- fillfactor of the table's present step of the curve; NULL: no model
     step                   integer,  -- fillfactor of the step considered, even if not advised
     gain                   float8,   -- cost now / cost at that step
+    best_step              integer,  -- fillfactor of the step that costs least
+    best_gain              float8,   -- cost now / cost at that step
+    best_refused           text,     -- why it is not advised: as because, or min_gain, settled (nearly all are HOT),
+        -- unsure, nearer (step is, to today's), standing (step was advised before); NULL: it is, or because says it
     confidence             float8,   -- 0 to 1: the product of the next eight
     of_updates             float8,   -- updates seen (inserts, if there are hardly any) / needed_updates, at most 1
     of_time                float8,   -- time observed: 0.5 at first, 1 after a day with three cycles, by a square root
@@ -31,6 +36,7 @@ CREATE TYPE ff_internal.decision AS (
     row_width              float8,   -- length of inserted rows, bytes with header
     reserve                float8,   -- bytes that the fillfactor of an idle table keeps free, if worth a change
     changes                boolean,  -- the fillfactor is to change: action is lower or raise
+    rewrites               boolean,  -- the pages that it has are to be rewritten, with that change or without
     provisional            boolean,  -- less than a day was watched, and that matters
     wants_model            boolean,  -- the model decides
     passed_over            boolean,  -- it should have been asked, but was not

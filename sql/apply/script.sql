@@ -89,8 +89,8 @@ BEGIN ATOMIC
         SELECT 1 AS kind, v.wal_saved AS wal, a.cpu_seconds_per_day_saved AS cpu,
                a.disk_bytes_change AS disk, a.relation::oid AS oid, a.action, to_jsonb(a) - 'ddl' || jsonb_build_object(
                    'wal_saved', v.wal_saved, 'wal_now', v.wal_now, 'saves', ff_internal.wal_saved(
-                       v.wal_saved, ff_internal.updates_per_s(v.evidence), (v.evidence).window_s)) AS facts, r.rewrite,
-               CASE a.action
+                       v.wal_saved, ff_internal.updates_per_s(v.evidence), (v.evidence).window_s)) AS facts,
+               a.needs_rewrite AS rewrite, CASE a.action
                WHEN 'raise' THEN format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                                         pg_size_pretty(a.size_bytes - a.predicted_size_bytes))
                ELSE 'old pages keep their density until then; by the model, it saves more than it costs' END AS reason
@@ -102,10 +102,6 @@ BEGIN ATOMIC
                  WHERE c.oid = target AND c.relkind <> 'i') s
          CROSS JOIN LATERAL ff_internal.advice(s.relation) v
          CROSS JOIN LATERAL (SELECT (v.advice).*) a
-         -- after a raise, rewrite only to free a tenth of the table or more (chosen)
-         CROSS JOIN LATERAL (SELECT CASE a.action WHEN 'lower' THEN coalesce(a.needs_rewrite, true)
-                                    WHEN 'keep' THEN true
-                                    ELSE a.predicted_size_bytes < 0.9 * a.size_bytes END) r(rewrite)
          WHERE a.gain_pct IS NOT NULL
         UNION ALL
         SELECT 2, NULL, NULL, i.predicted_size_bytes - i.size_bytes, i.index, i.action,

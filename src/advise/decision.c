@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "model/twin.h"
+#include "model/choice.h"
 
 #define THRESHOLD(name, value) static const double name = value;
 #include "model/thresholds.h"
@@ -61,13 +61,6 @@ idle(const DnFacts *f)
 	if (f->updated >= f->min_updates && or_else(f->since_updated, 0) < f->min_updates)
 		return f->window_s >= FULL_DAY && !(f->written_today > 0);
 	return f->window_s > 0 && isnan(f->intervals);
-}
-
-/* Updates leave their page for lack of room, and more room would help. */
-static int
-lacks_room(const char *cause)
-{
-	return is(cause, "page_full") || is(cause, "batch_update") || is(cause, "row_growth");
 }
 
 /* Why updates that left their page did: the first that applies. */
@@ -148,7 +141,7 @@ diagnose(const DnFacts *f, DnDecision *d)
 
 	d->idle = idle(f);
 	d->cause = d->seen_cause = c = cause_of(f, d);
-	d->lacks_room = lacks_room(c);
+	d->lacks_room = is(c, "page_full") || is(c, "batch_update") || is(c, "row_growth");
 	d->row_width = is(c, "too_wide") ? row_width(f) :
 		or_else(f->inserted_width, or_else(f->updated_width, 0));
 	/* the model can help; an old snapshot has to end first; with few updates 100 needs no advice */
@@ -377,9 +370,10 @@ hindrance(const DnFacts *f, const DnDecision *d, int way)
 		  f->change_followed > 0)))
 		return "just_changed";
 	/* raise only after a day in which the table was about as busy as over the whole window */
-	if (way > 0 && (f->since_change_s < FULL_DAY ||
-					f->since_updated * f->window_s < AS_BUSY * f->updated * f->since_change_s))
+	if (way > 0 && f->since_change_s < FULL_DAY)
 		return "watched_too_briefly";
+	if (way > 0 && f->since_updated * f->window_s < AS_BUSY * f->updated * f->since_change_s)
+		return "less_busy";
 	/* what was done once may never be done again: by a statement, or in many batches */
 	if (way < 0 && f->updated_once - apart > ONCE * (f->updated - apart))
 		return "ran_once";
@@ -409,6 +403,13 @@ mostly_read(const DnFacts *f)
 		fmin(f->blocks_fetched, 2 * fmax(0, f->index_scans - calls) + f->blocks * scans);
 }
 
+/* Most of what the step saves is what any rewrite does. */
+static int
+by_any_rewrite(const DnFacts *f, const DnDecision *d)
+{
+	return f->step_rewrites[place_of(f->step_fillfactor, d->step)] > 0 && f->rewrite_gain > sqrt(d->gain);
+}
+
 /*
  * Why a fillfactor is not advised although it pays: fewer updates would be HOT than were; a lower
  * one also if fewer would be than will be if nothing is done; or no more, and what pages that are
@@ -427,14 +428,17 @@ no_hot_gain(const DnFacts *f, const DnDecision *d)
 		return NULL;
 	most = fmax(f->step_hot[then], f->step_settled[then]);
 	if (d->step > d->current_step)
-		return most < seen - 100 * SAME_HOT ? "less_hot" : NULL;
+		return ff_choice_less_hot(most, seen) ? "less_hot_settled" : NULL;
 	/* as shown, in tenths */
-	if (rint(10 * f->step_hot[then]) < rint(10 * seen) ||
-		(now >= 0 && f->step_settled[then] < f->step_settled[now] - 100 * LACKING))
+	if (rint(10 * f->step_hot[then]) < rint(10 * seen))
 		return "less_hot";
+	if (now >= 0 && f->step_settled[then] < f->step_settled[now] - 100 * LACKING)
+		return "less_hot_than_kept";
 	clear = clear_ratio(f, stands(f, d) ? STANDS : 1) *
 		(f->step_rewrites[then] > 0 ? fmax(1, or_else(f->rewrite_gain, 1)) : 1);
-	return most < seen + 100 * LACKING && d->gain < clear ? "no_hot_gain" : NULL;
+	if (!(most < seen + 100 * LACKING && d->gain < clear))
+		return NULL;
+	return by_any_rewrite(f, d) ? "any_rewrite" : "no_hot_gain";
 }
 
 /* Why a step is not advised at all; NULL: it may be. */
@@ -536,6 +540,51 @@ rewrite(const DnFacts *f, const DnDecision *d)
 	return bloated ? "possible" : NULL;
 }
 
+/* Whether to rewrite its pages: that pays, or a raise frees enough of them. */
+static int
+rewrites(const DnFacts *f, const DnDecision *d)
+{
+	int			then = place_of(f->step_fillfactor, d->step);
+
+	if (!d->changes || then < 0)
+		return is(d->rewrite, "pays");
+	return f->step_rewrites[then] > 0 ||
+		(is(d->action, "raise") && f->step_bytes[then] < (1 - FREED) * f->heap_now);
+}
+
+/*
+ * The best step costs least: of those that differ by less than is shown, the advised or present one, or
+ * the highest.  If the model was asked, why it is not advised; "because" has said so of the step considered.
+ */
+static void
+find_best(const DnFacts *f, DnDecision *d)
+{
+	double		preferred = d->changes ? d->step : d->current_step;
+	DnDecision	best = *d;
+	int			then = -1;
+	const char *why;
+
+	for (int i = 0; i < EV_STEPS && !isnan(f->step_fillfactor[i]); i++)
+		if (f->step_cost[i] < SHOWN && (then < 0 || f->step_fillfactor[i] == preferred))
+			then = i;
+	if (isnan(d->current_step) || then < 0)
+		return;
+	best.step = d->best_step = f->step_fillfactor[then];
+	best.gain = d->best_gain = f->best_gain / f->step_cost[then];
+	if (!d->wants_model || is(d->seen_cause, "few_updates") || isnan(f->step_hot[then]) ||
+		best.step == d->current_step || best.step == d->step)
+		return;
+	why = no_hot_gain(f, &best);
+	d->best_refused = 1 - 1 / best.gain < f->min_gain ? "min_gain" :
+		is(d->because, "siblings") ? "siblings" :
+		by_any_rewrite(f, &best) ? "any_rewrite" :
+		best.step < d->current_step && is(d->seen_cause, "settled") ? "settled" :
+		why != NULL ? why :
+		is(d->because, "more_wal") && f->step_wal[then] > f->wal_now ? "more_wal" :
+		d->step == d->current_step ? "unsure" :
+		fabs(d->step - d->current_step) < fabs(best.step - d->current_step) ? "nearer" : "standing";
+}
+
 /*
  * What an idle table could give back, if that is worth a change: the room that its fillfactor
  * keeps free, or pages that are mostly empty.
@@ -559,13 +608,13 @@ rest(const DnFacts *f, DnDecision *d)
  * 3. How sure that is, and how sure it must be.
  * 4. Wait if too little is known; keep if no step is better; else change, unless something
  *	  speaks against it.
- * 5. Whether to rewrite a table that keeps its fillfactor, and what one at rest could give back.
+ * 5. Whether to rewrite it, what costs least and why it is not advised, and what a table at rest could give back.
  */
 void
 ff_decision(const DnFacts *f, DnDecision *d)
 {
 	*d = (DnDecision) {
-		.current_step = NAN,.step = NAN,.gain = NAN,.reserve = NAN
+		.current_step = NAN,.step = NAN,.gain = NAN,.best_step = NAN,.best_gain = NAN,.reserve = NAN
 	};
 	diagnose(f, d);
 	consider(f, d);
@@ -584,5 +633,7 @@ ff_decision(const DnFacts *f, DnDecision *d)
 		!is(d->cause, "too_wide");
 	d->recommended_fillfactor = d->changes ? d->step : f->fillfactor;
 	d->rewrite = rewrite(f, d);
+	d->rewrites = rewrites(f, d);
+	find_best(f, d);
 	rest(f, d);
 }

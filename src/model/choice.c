@@ -356,6 +356,12 @@ clearly_better(const Forecast *f, const Choice *d, FcWay than_way, int than, dou
 		d->cost[d->best_way][d->best].ratio < (1 - by) * d->cost[than_way][than].ratio;
 }
 
+int
+ff_choice_less_hot(double hot_pct, double seen_pct)
+{
+	return hot_pct < seen_pct - 100 * SAME_HOT;
+}
+
 /*
  * Whether a fillfactor may be advised at all: not if it keeps fewer updates HOT than were seen,
  * and no lower one if nearly all are HOT.
@@ -368,9 +374,9 @@ may_advise(const Forecast *f, const FitSplit *seen, FcWay way, int step)
 	if (step == f->current)
 		return 1;
 	/* less room costs each page one row that moves, once */
-	if (step < f->current)
-		return fmax(then->hot_pct, then->settled_hot_pct) >= 100 * (seen->hot - SAME_HOT);
-	return seen->hot < NEARLY_ALL && then->hot_pct >= 100 * (seen->hot - SAME_HOT);
+	return (step < f->current || seen->hot < NEARLY_ALL) &&
+		!ff_choice_less_hot(step < f->current ? fmax(then->hot_pct, then->settled_hot_pct) : then->hot_pct,
+							100 * seen->hot);
 }
 
 /* Chooses the cheapest.  Ties go to keep, then to set, then to the higher fillfactor. */

@@ -48,6 +48,9 @@ typedef struct Choice
 /* FC_REWRITE if it saves more than min_gain compared with FC_SET. */
 extern FcWay ff_choice_way(const Evidence *e, const Choice *d, int step);
 
+/* Whether clearly fewer updates would be HOT than were seen; percent. */
+extern int	ff_choice_less_hot(double hot_pct, double seen_pct);
+
 /* Weight of the workloads in which one option is cheaper than another. */
 extern double ff_choice_cheaper(const Forecast *f, const Choice *d, FcWay way, int step,
 								FcWay than_way, int than);

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(186);
+SELECT plan(194);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -384,7 +384,8 @@ CREATE TEMP TABLE curves AS
 	  FROM unnest('{indexed,settled,full}'::text[]) name, ff_internal.decision_with_curve(name::regclass, true) v;
 CREATE FUNCTION said(name text, changed jsonb, step jsonb, decided jsonb) RETURNS text LANGUAGE sql AS $$
     SELECT (ff_internal.words(jsonb_populate_record(v.evidence, changed), x,
-        jsonb_populate_record(v.decision, decided))).reason
+        jsonb_populate_record(v.decision, '{"best_refused": null, "best_step": 70, "best_gain": 1.2}' || decided)))
+        .reason
       FROM curves v
      CROSS JOIN LATERAL jsonb_populate_record(v.fit, jsonb_build_object('steps', ARRAY(
            SELECT to_jsonb(s) || CASE WHEN s.fillfactor < 100
@@ -411,22 +412,26 @@ SELECT matches(said('settled', '{}', '{"cost": 1, "hot_pct": 94.2}',
     '[.] 70 would save 16.7 % of its cost, because pages are pruned less often, but fewer updates would be HOT: '
     '94.2 % predicted, 99.5 % seen[.]$',
     'fewer would be HOT: the reason has both shares');
-SELECT matches(said('full', '{}', step,
-	'{"action": "keep", "changes": false, "because": null, "step": 100, "current_step": 100, "gain": 1,
-	"recommended_fillfactor": 100}'),
-	why, 'the best step is named, with why not: ' || why)
-  FROM (VALUES ('{"cost": 1, "hot_pct": 39, "needs_rewrite": false}'::jsonb,
-      '[.] The best step, 70, would save 16.7 %, but fewer updates would be HOT: 39 % predicted, 40 % seen'),
-               ('{"cost": 1, "hot_pct": 80, "settled_hot_pct": 1, "needs_rewrite": false}',
-                   '[.] The best step, 70, would save 16.7 %, but fewer updates would be HOT: 1 % once settled, '
-                   '[0-9.]+ % if nothing is done'),
-               ('{"cost": 1, "hot_pct": 80, "needs_rewrite": false}',
-                   '[.] The best step, 70, would save 16.7 %, but that is not sure'),
-               ('{"cost": 1.19, "hot_pct": 80}',
-                   '[.] The best step, 70, would save 0.8 %, but less than 2 % is not worth a change'),
-               ('{"cost": 1.1999, "hot_pct": 80}', '[.] No other fillfactor is clearly better[.]')) v(step, why);
+SELECT matches(said('full', '{}', '{"cost": 1, "hot_pct": 39, "settled_hot_pct": 1, "wal_bytes_per_update": 1e9}',
+		jsonb_build_object('action', 'keep', 'changes', false, 'because', NULL, 'step', 90, 'current_step', 100, 'gain', 1,
+			'recommended_fillfactor', 100, 'best_refused', refused)),
+		'[.] The best step, 70, would save 16.7 %, but ' || why, 'the best step is named, with why not: ' || why)
+  FROM (VALUES ('less_hot', 'fewer updates would be HOT: 39 % predicted, 40 % seen'),
+               ('less_hot_settled', 'fewer updates would be HOT: 39 % predicted once settled, 40 % seen'),
+               ('less_hot_than_kept', 'fewer updates would be HOT: 1 % once settled, [0-9.]+ % if nothing is done'),
+               ('no_hot_gain', 'hardly any update more would be HOT: less than 10 % is not clear enough then'),
+               ('any_rewrite', 'most of that is what any rewrite saves, at 100 too'),
+               ('settled', 'nearly all updates are HOT already'), ('siblings', 'not over all partitions'),
+               ('more_wal', 'it would write [0-9.]+ % more WAL'), ('unsure', 'that is not sure'),
+               ('nearer', 'that is not clearly more than 90, which is nearer to today''s'),
+               ('standing', 'that is not clearly more than 90, which the prediction before this one preferred'),
+               ('min_gain', 'less than 2 % is not worth a change')) v(refused, why);
+SELECT matches(said('full', '{}', '{"cost": 1.1999, "hot_pct": 80}',
+	'{"action": "keep", "changes": false, "because": null, "step": 100, "current_step": 100}'),
+	'[.] No other fillfactor is clearly better[.]', 'the present step is the best: nothing is said of another');
 SELECT matches((ff_internal.words(v.evidence, x, jsonb_populate_record(v.decision,
-		'{"action": "keep", "because": "no_hot_gain", "step": 90, "current_step": 100, "gain": 1.2}'))).reason,
+		'{"action": "keep", "because": "any_rewrite", "step": 90, "current_step": 100, "gain": 1.2, "best_step": 80,
+		"best_gain": 1.2245, "best_refused": "any_rewrite"}'))).reason,
 	'room already[.] The best step, 80, would save 18.3 %, but most of that is what any rewrite saves, at 100 too[.]$',
 	'what holds for two steps is said of the best one')
   FROM curves v

@@ -214,7 +214,7 @@ test_hindrances(void)
 	gives(WITH(less_room), "settled", "raise", NULL, 90, "unused room");
 	gives(WITH(less_room, f.since_change_s = DAY - 1), "settled", "wait", "watched_too_briefly", 70,
 		  "unused room, altered within a day");
-	gives(WITH(less_room, f.since_updated = 29000), "settled", "wait", "watched_too_briefly", 70,
+	gives(WITH(less_room, f.since_updated = 29000), "settled", "wait", "less_busy", 70,
 		  "unused room, less than half as busy since");
 	gives(WITH(full_pages, f.since_change_s = DAY - 1), "page_full", "wait", "watched_too_briefly", 100,
 		  "indexes changed within a day");
@@ -259,7 +259,7 @@ test_hot(void)
 		  "lower", NULL, 70, "half is enough for advice that stands");
 	gives(WITH(full_pages, BLOCKED, f.rewrite_gain = 1.1), "indexed_column", "lower", NULL, 70, "without a rewrite");
 	gives(WITH(full_pages, BLOCKED, f.rewrite_gain = 1.1, f.step_rewrites[2] = 1), "indexed_column", "keep",
-		  "no_hot_gain", 100, "half of the gain is that of any rewrite");
+		  "any_rewrite", 100, "half of the gain is that of any rewrite");
 	gives(WITH(full_pages, f.step_hot[2] = 52, f.model_gain = 1.03), "page_full", "lower", NULL, 70,
 		  "two points more, saves 3 %");
 	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.model_gain = 1.03), "page_full", "keep", "no_hot_gain", 100,
@@ -267,11 +267,12 @@ test_hot(void)
 	gives(WITH(full_pages, f.step_hot[2] = 51.9, f.step_settled[2] = 52, f.model_gain = 1.03), "page_full", "lower", NULL,
 		  70, "two points more once settled");
 	gives(WITH(full_pages, f.step_hot[2] = 49.9), "page_full", "keep", "less_hot", 100, "fewer would be HOT");
-	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 94.9), "page_full", "keep", "less_hot", 100,
+	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 94.9), "page_full", "keep", "less_hot_than_kept", 100,
 		  "fewer once settled");
 	gives(WITH(full_pages, f.step_settled[0] = 97, f.step_settled[2] = 95), "page_full", "lower", NULL, 70,
 		  "2 points fewer");
-	gives(WITH(less_room, f.step_hot[1] = 99.4), "settled", "keep", "less_hot", 70, "less room, fewer would be HOT");
+	gives(WITH(less_room, f.step_hot[1] = 99.4), "settled", "keep", "less_hot_settled", 70,
+		  "less room, fewer would be HOT");
 	gives(WITH(less_room, f.step_hot[1] = 99.5), "settled", "raise", NULL, 90, "half a point fewer is the same");
 	gives(WITH(less_room, f.step_hot[1] = 49.9, f.step_settled[1] = 100), "settled", "raise", NULL, 90,
 		  "as many once settled");
@@ -351,6 +352,35 @@ test_toast(void)
 #undef TOAST
 }
 
+/* The step that costs least, and why it is not advised. */
+static void
+test_best(void)
+{
+#define BEST(step, refused, what, ...) \
+	ok(decided(WITH(full_pages, __VA_ARGS__)).best_step == (step) && \
+	   same(decided(WITH(full_pages, __VA_ARGS__)).best_refused, refused), what)
+#define KEPT f.advised_step = 100, f.model_changes = 0
+	ok(fabs(decided(full_pages()).best_gain - 1.2) < 1e-9, "it saves a sixth of the cost");
+	BEST(70, NULL, "it is advised", f.min_gain = 0.02);
+	BEST(70, "unsure", "the model keeps the present one", KEPT);
+	BEST(70, "min_gain", "it saves too little", KEPT, f.min_gain = 0.17);
+	BEST(90, "unsure", "of equal ones the highest", KEPT, f.step_cost[1] = 1.0004);
+	BEST(70, NULL, "or the one advised", f.step_cost[1] = 1, f.step_cost[2] = 1.0004);
+	BEST(100, NULL, "the present one costs least", KEPT, f.step_cost[0] = 1.0004);
+	BEST(70, "nearer", "one nearer to today's is advised", f.advised_step = 90);
+	BEST(90, "standing", "one farther away is advised", f.step_cost[1] = 1, f.step_cost[2] = 1.05);
+	BEST(70, "less_hot", "fewer updates would be HOT", KEPT, f.step_hot[2] = 49.9);
+	BEST(70, "less_hot_than_kept", "fewer than if nothing is done", KEPT, f.step_settled[0] = 98, f.step_settled[2] = 95);
+	BEST(70, "no_hot_gain", "no more would be, for little", KEPT, f.step_hot[2] = 51, f.best_gain = 1.1);
+	BEST(70, "any_rewrite", "a rewrite saves most of it", KEPT, f.step_rewrites[2] = 1, f.rewrite_gain = 1.1);
+	BEST(70, "unsure", "or less than half", KEPT, f.step_rewrites[2] = 1, f.rewrite_gain = 1.09);
+	BEST(70, "settled", "nearly all are HOT already", KEPT, f.recent_hot_updated = 19600);
+	BEST(70, NULL, "what was considered and refused has its reason", f.step_hot[2] = 49.9);
+	BEST(70, NULL, "the model was not asked", f.inserted_width = 5000, f.wants_curve = 1);
+#undef KEPT
+#undef BEST
+}
+
 /* A rewrite at the same fillfactor. */
 static void
 test_rewrite(void)
@@ -378,7 +408,13 @@ test_rewrite(void)
 	   "an old snapshot has to end first");
 	ok(same(REWRITE(f.heap_needed = 9e6, f.held_back = 1), "possible"), "it ended, and left bloat");
 #undef REWRITE
+	ok(decided(WITH(full_pages, SAME)).rewrites && !decided(WITH(full_pages, SAME, f.model_changes = 0)).rewrites,
+	   "only what pays is done");
 #undef SAME
+	ok(!decided(full_pages()).rewrites && decided(WITH(full_pages, f.step_rewrites[2] = 1)).rewrites,
+	   "with another fillfactor: as the model says");
+	ok(decided(WITH(less_room, f.heap_now = 10.1e6)).rewrites && !decided(WITH(less_room, f.heap_now = 9.9e6)).rewrites,
+	   "or if it is raised and that frees a tenth");
 }
 
 /* A table that nothing was written to. */
@@ -458,6 +494,7 @@ main(void)
 	test_few();
 	test_worth();
 	test_toast();
+	test_best();
 	test_rewrite();
 	test_rest();
 	test_siblings();
