@@ -4,11 +4,6 @@
 -- Every share and mean is a ratio of two sums over intervals. Its uncertainty comes from the scatter of the intervals,
 -- because updates within an interval are not independent.
 
--- Half width of a two-sided 95 % interval, in standard errors, by degrees of freedom (Student's t).
-CREATE FUNCTION ff_internal.t_quantile(freedom float8) RETURNS float8
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'ff_t_quantile';
-
 -- Returns the ratio sum(x) / sum(n) before and after a change, and the 95 % interval of the difference (Welch), of
 -- logarithms if asked; NULL if unknown. The variance of a ratio is that of its intervals (ratio estimator), at least
 -- sum(q) / sum(n)^2.
