@@ -216,11 +216,8 @@ BEGIN ATOMIC
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
     ), came AS MATERIALIZED (
-        SELECT (t.c).*, t.before,
-               (SELECT substring(e.details FROM '^(helped|no difference|hurt):') FROM ff_internal.advice_event e
-                 WHERE e.rel_id IS NOT DISTINCT FROM (t.c).rel_id AND e.what = 'verdict'
-                   AND e.seen_at > (t.c).seen_at AND strpos(e.details, (t.c).change) > 0
-                 ORDER BY e.seen_at DESC LIMIT 1) AS told, nullif(j.verdict, 'too early') AS verdict, j.hot_pct
+        SELECT (t.c).*, j.verdict, j.hot_pct, j.verdict IS DISTINCT FROM (t.c).told
+               AND ((t.c).rel_id IS NULL OR j.verdict IS NOT DISTINCT FROM t.before) AS is_news
           FROM (SELECT c.c, d.verdict
                   FROM due d
                  -- OFFSET 0: search only this table's changes
@@ -234,12 +231,17 @@ BEGIN ATOMIC
                                      WHERE o.collection_id < id AND o.began_at >= date_trunc('hour', now()))
                   ORDER BY c.setting, c.seen_at DESC)) t(c, before)
          CROSS JOIN LATERAL (
-               SELECT max(o.verdict) FILTER (WHERE o.place = 0), max(o.after) FILTER (WHERE o.measure = 'HOT share')
+               SELECT nullif(max(o.verdict) FILTER (WHERE o.place = 0), 'too early'),
+                      max(o.after) FILTER (WHERE o.measure = 'HOT share')
                  FROM ff_internal.verdict_of(t.c) o) j(verdict, hot_pct)
     ), tried AS (
         UPDATE ff_internal.change c
-           SET judged_at = clock_timestamp(), verdict = n.verdict
+           SET judged_at = clock_timestamp(), verdict = n.verdict,
+               told = CASE WHEN n.is_news THEN n.verdict ELSE c.told END
           FROM came n WHERE n.change_id = c.change_id
+    ), of_server AS (
+        UPDATE ff_internal.setting_history h SET told = n.verdict
+          FROM came n WHERE n.is_news AND (h.setting, h.seen_at) = (n.setting, n.seen_at)
     ), followed AS (
         UPDATE ff_internal.prediction p
            SET judged_at = clock_timestamp(), verdict = n.verdict, achieved_hot_pct = n.hot_pct
@@ -249,8 +251,7 @@ BEGIN ATOMIC
          WHERE (p.rel_id, p.made_at) = (f.rel_id, f.made_at) AND n.verdict <> ''
     )
     SELECT count(*) FROM (
-        SELECT CASE WHEN n.verdict IS DISTINCT FROM n.told
-                         AND (n.verdict IS NOT DISTINCT FROM n.before OR n.rel_id IS NULL)
+        SELECT CASE WHEN n.is_news
                     THEN ff_internal.note(n.rel_id, 'verdict',
                                           format('%s: %s', coalesce(n.verdict, 'too early again'), n.change)) END
           FROM came n OFFSET 0) o;
