@@ -12,5 +12,5 @@ CALL ff_internal.give_rights('fillfactor_advisor',
         counted, index_definitions, own_index_definitions, other_options, collect_due,
         parse_statement, total, counters_plus, column_list, resolve, tables_named, shell_quoted,
         horizon_holders, statement_shown, tracked_settings}',
-    for_all => '{refuse, check_role, overview, fitted, blocked, lines, setting, lookback, own_server}',
+    for_all => '{refuse, check_role, overview, fitted, rate_words, lines, setting, threshold, lookback, own_server}',
     installing => '{define, refuse_strangers, give_rights}');

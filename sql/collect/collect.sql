@@ -104,11 +104,6 @@ LANGUAGE sql STABLE
 RETURN (SELECT CASE WHEN c.read_us > 0 THEN greatest(50, c.read_us) END FROM ff_internal.collection c
          WHERE c.ended_at IS NOT NULL ORDER BY c.began_at DESC LIMIT 1);
 
--- When the last collection before a time began, or that time: a table's first interval begins between two of them.
-CREATE FUNCTION ff_internal.collection_before(at timestamptz) RETURNS timestamptz
-LANGUAGE sql STABLE
-RETURN coalesce((SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at <= at), at);
-
 -- The server settings whose changes collections record and ff_verify() judges.
 CREATE FUNCTION ff_internal.tracked_settings() RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -199,7 +194,7 @@ AS $$
      WHERE t.relid = relation AND t.command = 'INSERT' AND t.how = 'top'
        AND NOT EXISTS (SELECT FROM ff_internal.statement_target o
                         WHERE o.statement_id = t.statement_id AND o."position" <> t."position")
-    HAVING sum(h.rows) >= 100 AND sum(h.wal_fpi) <= 0.01 * sum(h.rows)
+    HAVING sum(h.rows) >= 100 AND sum(h.wal_fpi) <= ff_internal.threshold('FEW') * sum(h.rows)
 $$;
 
 -- What a mirror knows instead of pages: rows and their mean length. NULL: not a mirror. Columns as in page_sample; what
