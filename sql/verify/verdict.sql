@@ -73,12 +73,17 @@ BEGIN ATOMIC
     SELECT w.place, w.measure, w.unit, w.before, w.after, w.low, w.high, w.verdict, w.note FROM w;
 END;
 
--- The rows of ff_verify(). Of its own, because check_role() must run before this is planned, see show_shards().
-CREATE FUNCTION ff_internal.verified(target regclass DEFAULT NULL, all_measures boolean DEFAULT false)
+CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
 RETURNS SETOF ff_internal.verified
-LANGUAGE sql STABLE ROWS 1000
+LANGUAGE plpgsql STABLE ROWS 1000
 SET jit = off
 AS $$
+DECLARE
+    target regclass;
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    target := ff_internal.checked_table(relation);
+    RETURN QUERY
     WITH asked AS MATERIALIZED (
         SELECT r.rel_id, r.opened_at FROM ff_internal.followed r WHERE r.relid = target
     ), v AS MATERIALIZED (
@@ -92,8 +97,7 @@ AS $$
     )
     SELECT v.relation, date_trunc('second', v.seen_at), v.change, v.measure,
            CASE WHEN NOT o.anything THEN v.verdict WHEN v.verdict = 'equal' THEN 'unclear' ELSE 'too early' END,
-           r.x[1], r.x[2], r.x[3],
-           CASE WHEN NOT o.anything THEN r.x[4] END, CASE WHEN NOT o.anything THEN r.x[5] END, v.unit, n.note,
+           r.x[1], r.x[2], r.x[3], r.x[4], r.x[5], v.unit, n.note,
            CASE WHEN v.place = 0 AND v.verdict = 'hurt'
                 THEN CASE v.kind WHEN 'setting' THEN ff_internal.undo_setting(v.setting, v.old_value)
                              WHEN 'indexes' THEN ff_internal.undo_indexes(
@@ -111,8 +115,9 @@ AS $$
                        WHEN 'bytes per row' THEN v.before * (v.prediction).predicted_size_bytes
                                                  / nullif((v.prediction).size_bytes, 0) END) p(x)
      CROSS JOIN LATERAL (
-           SELECT ARRAY(SELECT ff_internal.shown(u.x, v.unit)
-                          FROM unnest(ARRAY[v.before, v.after, p.x, v.low, v.high]) u(x))) r(x)
+           SELECT ARRAY(SELECT ff_internal.shown(u.x, v.unit)::float8
+                          FROM unnest(ARRAY[v.before, v.after, p.x] || CASE WHEN NOT o.anything
+                                            THEN ARRAY[v.low, v.high] END) u(x))) r(x)
      CROSS JOIN LATERAL (
            SELECT CASE WHEN v.place = 0 THEN concat_ws('; ', v.note,
                             CASE WHEN v.kind = 'fillfactor' AND v.verdict <> 'helped'
@@ -138,15 +143,8 @@ AS $$
     SELECT target, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            coalesce(ff_internal.no_history(target), 'no change was seen since ' || ff_internal.minute(coalesce(
                (SELECT a.opened_at FROM asked a), (SELECT min(k.began_at) FROM ff_internal.collection k)))), NULL
-     WHERE NOT EXISTS (SELECT 1 FROM v)
-$$;
-
-CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
-RETURNS SETOF ff_internal.verified
-LANGUAGE sql STABLE ROWS 1000
-AS $$
-    SELECT ff_internal.check_role('reader');
-    SELECT * FROM ff_internal.verified(ff_internal.checked_table($1), $2)
+     WHERE NOT EXISTS (SELECT 1 FROM v);
+END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_verify(regclass, boolean) IS
 'The effect of each change that collections found, latest first, for one table, or for all tables and server settings: '
