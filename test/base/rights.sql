@@ -186,7 +186,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
 		is_skip,job_name,keep_dismissal,note,note_fit,
-		inserted_width,observed_sample,pool_samples,prune,
+		inserted_width,pool_samples,prune,
 		read_statements,roll_up,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
@@ -197,7 +197,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
 		ff_mirror_import,find_former,find_restored,fleet_refresh,follow,follow_index,follow_options,follow_table,forget_lost,
 		hang_up,make_way,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,observation,
-		observe,options_of,schema_statements,send,server_said,step,store,store_said,
+		observe,observed_sample,options_of,schema_statements,send,server_said,step,store,store_said,
 		table_statements,take,turn,weigh}',
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
