@@ -2,10 +2,6 @@
 -- measurement is at most a trial, which ff_verify() judges.
 
 CREATE VIEW ff_internal.table_proposal AS
--- least share of removable rows, least number of rows of a table; both chosen
-WITH constant AS (
-    SELECT 0.1 AS dead_share, 10000 AS enough_rows
-)
 SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
        format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s', round(p.removable),
               round(p.total), round(100 * p.removable / p.total), round(l.starts_at)) AS evidence,
@@ -17,7 +13,7 @@ SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
        CASE WHEN o.enabled
             THEN 'dead rows take room that updates could use, and vacuum is not due yet; each reads the indexes'
             ELSE 'autovacuum is off for this table, so its dead rows stay' END AS why
-  FROM constant k, ff_internal.user_table c
+  FROM ff_internal.user_table c
   JOIN ff_internal.followed r ON r.relid = c.relid
  CROSS JOIN LATERAL (
        SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.removable,
@@ -34,7 +30,8 @@ SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
        SELECT 'autovacuum_vacuum_scale_factor',
               CASE WHEN o.scale > 0.05 THEN '0.05' WHEN o.scale > 0.02 THEN '0.02' ELSE '0.01' END, 'trial'
         WHERE o.enabled) n
- WHERE c.not_examined IS NULL AND p.removable >= k.dead_share * p.total AND p.total >= k.enough_rows;
+ -- both chosen
+ WHERE c.not_examined IS NULL AND p.removable >= 0.1 * p.total AND p.total >= 10000;
 COMMENT ON VIEW ff_internal.table_proposal IS
 'Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing '
 'should change; why: the reason for the change. old: all options of the table.';

@@ -8,8 +8,9 @@ BEGIN ATOMIC
     WITH constant AS (
         -- All chosen. Intervals needed to estimate scatter. Bytes per row, percent: decrease that is a gain, increase
         -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out.
-        SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
-               ff_internal.setting('min_updates') AS updates
+        SELECT k.*, u.updates, format('%s with %s are needed', k.intervals, u.updates) AS needed
+          FROM (SELECT 3, 5, 10, 0.01) k(intervals, size_matters, size_hurts, cost_matters),
+               ff_internal.setting('min_updates') u(updates)
     ), w AS MATERIALIZED (
         SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w ORDER BY (w.measure).place
     ), found AS (
@@ -41,13 +42,11 @@ BEGIN ATOMIC
                        >= k.updates IS NOT TRUE, s.verdict, false,
                 format('hardly any %s; only the size is judged', f.what)),
                (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,
-                concat(format('%s with %s %s before it; %s with %s are needed; later collections add none',
-                              ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.intervals, k.updates),
-                       f.left_out)),
+                format('%s with %s %s before it; %s; later collections add none%s',
+                       ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.needed, f.left_out)),
                (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
-                concat(format('%s with %s %s since it; %s with %s are needed, besides the first third',
-                              ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates),
-                       f.left_out)),
+                format('%s with %s %s since it; %s, besides the first third%s',
+                       ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.needed, f.left_out)),
                (4, f.better <> '' AND (f.worse <> '' OR s.verdict = 'hurt'),
                 CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'
                      ELSE 'no difference' END, false,
