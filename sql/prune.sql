@@ -8,6 +8,7 @@ AS $$
 DECLARE
     handled bigint;
     n       bigint;
+    parts   ff_internal.statement_history[];
 BEGIN
     EXECUTE format($q$
         WITH taken AS (
@@ -36,11 +37,9 @@ BEGIN
             SELECT t.ctid FROM ff_internal.statement_history t
              WHERE t.rollup = level AND t.ended_at < before ORDER BY t.ended_at LIMIT greatest(most - handled, 0)))
         RETURNING h
-    ), rolled AS (
-        INSERT INTO ff_internal.statement_history
-        SELECT * FROM ff_internal.sum_statements(ARRAY(SELECT t.h FROM taken t), level + 1, unit)
     )
-    SELECT count(*) INTO n FROM taken;
+    SELECT count(*), array_agg(t.h) INTO n, parts FROM taken t;
+    PERFORM ff_internal.sum_statements(parts, level + 1, unit);
     handled := handled + n;
 
     WITH ranked AS (

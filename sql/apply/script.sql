@@ -137,7 +137,7 @@ RETURN (
       JOIN pg_roles r ON r.oid = c.relowner
       LEFT JOIN ff_internal.observed o ON o.kind IN ('table', 'index') AND o.id = c.oid
      CROSS JOIN LATERAL (SELECT CASE WHEN o.said IS NULL THEN c.reloptions
-                                     ELSE ff_internal.text_array(o.said->'options')::text[] END) b(options)
+                                     ELSE ff_internal.text_array(o.said->'options') END) b(options)
      CROSS JOIN LATERAL (
            SELECT ARRAY[n.nspname, c.relname, coalesce(o.said->>'oid', concat_ws(' ', coalesce(max(x.indrelid), c.oid),
                                                                                  max(x.indkey::text)))]
@@ -145,7 +145,7 @@ RETURN (
      CROSS JOIN LATERAL (
            -- a rebuild or a plain rewrite changes no option
            SELECT CASE facts->>'action' WHEN 'rebuild' THEN b.options WHEN 'keep' THEN b.options
-                       WHEN 'undo' THEN ff_internal.text_array(facts->'options_after')::text[]
+                       WHEN 'undo' THEN ff_internal.text_array(facts->'options_after')
                        ELSE ff_internal.options_after(b.options, ARRAY[
                             'fillfactor=' || (facts->>'recommended_fillfactor')]) END) a(options)
      CROSS JOIN LATERAL (
@@ -273,33 +273,34 @@ CREATE FUNCTION ff_internal.script_header(p jsonb, rewrite boolean) RETURNS SETO
 LANGUAGE sql STABLE ROWS 12
 AS $$
     SELECT '-- ' || ff_internal.plain(l.line)
-      FROM jsonb_to_record(p->'total') t(
-               changes integer, provisional integer, rewrites integer, words text)
-     CROSS JOIN ff_internal.plain(p->>'database') db
+      FROM jsonb_to_record(p) h(
+           generator text, undo boolean, asked_for text, total jsonb, left_out integer, others text, database text,
+           server text, evidence text, host text, port text, run_as text, cautions text[])
+     CROSS JOIN jsonb_to_record(h.total) t(changes integer, provisional integer, rewrites integer, words text)
+     CROSS JOIN ff_internal.plain(h.database) db
       -- psql treats a name with an equals sign, or one like a URI, as a connection string
      CROSS JOIN ff_internal.shell_quoted(CASE WHEN db !~ '=|^postgres(ql)?://' THEN db
                ELSE 'dbname=''' || regexp_replace(db, E'([''\\\\])', E'\\\\\\1', 'g') || '''' END) target
      CROSS JOIN unnest(ARRAY[
-           format('%s: %s for %s, to be read before they are run', p->>'generator',
-                  CASE WHEN (p->>'undo')::boolean THEN 'the way back of changes' ELSE 'changes' END, p->>'asked_for'),
-           CASE WHEN t.changes = 0 AND (p->>'undo')::boolean
+           format('%s: %s for %s, to be read before they are run', h.generator,
+                  CASE WHEN h.undo THEN 'the way back of changes' ELSE 'changes' END, h.asked_for),
+           CASE WHEN t.changes > 0
+                THEN concat('brings:    ', t.words, CASE WHEN h.undo THEN ': the fillfactors from before' END,
+                            '; ' || nullif(h.left_out, 0) || ' more left out by top')
+                WHEN h.undo
                 THEN 'No change of a fillfactor that a collection saw is left to be taken back: after one, run CALL '
                      'ff_collect() first.'
-                WHEN t.changes = 0 THEN 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.'
-                ELSE 'brings:    ' || t.words || CASE WHEN (p->>'undo')::boolean
-                                                      THEN ': the fillfactors from before' ELSE '' END
-                     || coalesce('; ' || nullif(p->>'left_out', '0') || ' more left out by top', '') END,
-           'left out:  ' || (p->>'others') || ': not changed as advised; name one to get its way back',
-           format('database:  %s of %s', p->>'database', p->>'server'), 'evidence:  ' || (p->>'evidence'),
+                ELSE 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.' END,
+           'left out:  ' || h.others || ': not changed as advised; name one to get its way back',
+           format('database:  %s of %s', h.database, h.server), 'evidence:  ' || h.evidence,
            CASE WHEN t.changes > 0
                 THEN format('run it:    psql -X %s-d %s -f FILE, as a superuser or a member of %s; -v undo=on takes '
-                            'everything back', concat('-h ' || ff_internal.shell_quoted(p->>'host') || ' ',
-                                                      '-p ' || (p->>'port') || ' '), target,
-                            p->>'run_as') END,
+                            'everything back', concat('-h ' || ff_internal.shell_quoted(h.host) || ' ',
+                                                      '-p ' || h.port || ' '), target, h.run_as) END,
            CASE WHEN t.provisional > 0
                 THEN 'also:      -v provisional=on runs what is provisional, too: watched for less than a day' END,
            CASE WHEN t.rewrites > 0 AND NOT rewrite THEN 'rewrites:  ff_script(rewrite => true) includes them' END]
-           || ARRAY(SELECT 'caution:   ' || jsonb_array_elements_text(p->'cautions') WHERE t.changes > 0)) l(line)
+           || ARRAY(SELECT 'caution:   ' || c FROM unnest(h.cautions) c WHERE t.changes > 0)) l(line)
      WHERE l.line IS NOT NULL
 $$;
 
@@ -336,8 +337,8 @@ AS $$
            '--   rewrite: ' || (c->'rewrite'->>'reason') || '; '
                || coalesce(w.needs || ' by ' || (w.way->>'method'), 'but none is possible, see ff_script_json()'),
            CASE WHEN call IS NULL THEN '--   no option changes: ff_script(rewrite => true) writes what runs it' END,
-           concat(CASE WHEN (c->>'provisional')::boolean THEN '\if :provisional \\ ' END) || call
-               || concat(CASE WHEN (c->>'provisional')::boolean THEN ' \endif' END)]) l(line)
+           replace(CASE WHEN (c->>'provisional')::boolean THEN '\if :provisional \\ CALL \endif' ELSE 'CALL' END,
+                   'CALL', call)]) l(line)
      WHERE l.line IS NOT NULL
 $$;
 
@@ -349,8 +350,8 @@ AS $$
     SELECT l
       FROM ff_internal.chosen_rewrite(c) w
      CROSS JOIN format('pg_temp.ff_rewrite(%s, %s, %s, %s',
-               ff_internal.quoted_text(ff_internal.text_array(c->'who')),
-               ff_internal.quoted_text(ff_internal.text_array(c->'options_after')), c->>'relfilenode',
+               ff_internal.quoted_text(ff_internal.text_array(c->'who')::text),
+               ff_internal.quoted_text(ff_internal.text_array(c->'options_after')::text), c->>'relfilenode',
                ff_internal.quoted_text(w.way->>'statement')) call
      CROSS JOIN unnest(
                ARRAY['', format('-- %s: %s', c->>'relation', c->'rewrite'->>'reason'),

@@ -74,10 +74,10 @@ BEGIN
 END
 $$;
 
--- Turns a JSON array of strings into the text of a text[]; NULL for null.
-CREATE FUNCTION ff_internal.text_array(elements jsonb) RETURNS text
+-- Turns a JSON array of strings into a text[]; NULL for null.
+CREATE FUNCTION ff_internal.text_array(elements jsonb) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN jsonb_typeof(elements) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(elements))::text END;
+RETURN CASE WHEN jsonb_typeof(elements) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(elements)) END;
 
 -- The statement that drops an index; NULL: a constraint needs it, or it is gone.
 CREATE FUNCTION ff_internal.drop_index(index oid) RETURNS text

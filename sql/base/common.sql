@@ -6,7 +6,7 @@ CREATE FUNCTION ff_internal.setting(name text) RETURNS float8
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
 
--- A threshold or price of the model or decision by its name, see src/model/thresholds.h. Error 42704: there is none.
+-- A threshold or price of the model or decision by its name, see src/base/thresholds.h. Error 42704: there is none.
 CREATE FUNCTION ff_internal.threshold(name text) RETURNS float8
 AS 'MODULE_PATHNAME', 'ff_threshold'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;

@@ -189,38 +189,6 @@ BEGIN ATOMIC
      WHERE t.command = 'UPDATE' AND h.calls > 0;
 END;
 
--- Columns that had one value in all rows when ANALYZE saw them last, and when that was (-infinity: never). columns:
--- NULL: unknown, as without SELECT on the table.
-CREATE FUNCTION ff_internal.still_columns(relation oid, OUT columns text[], OUT analyzed_at timestamptz)
-LANGUAGE sql STABLE
-BEGIN ATOMIC
-    SELECT coalesce(
-           (SELECT array_agg(a.name) FROM jsonb_array_elements_text(o.said->'still') a(name)),
-           (SELECT coalesce(array_agg(s.attname::text ORDER BY s.attname)
-                            FILTER (WHERE s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1), '{}')
-              FROM pg_class c
-              JOIN pg_namespace n ON n.oid = c.relnamespace
-              JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
-             WHERE c.oid = relation HAVING count(*) > 0)),
-           coalesce((o.said->>'analyzed_at')::timestamptz, greatest(pg_stat_get_last_analyze_time(relation),
-                    pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
-      FROM (SELECT) one LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = relation;
-END;
-
--- Returns the columns of a table, how many updates samples compared in its pages, and how many of these changed each;
--- nothing if fewer than 30 (chosen).
-CREATE FUNCTION ff_internal.changes_compared(relation oid, OUT name text, OUT changed float8, OUT compared float8)
-RETURNS SETOF record
-LANGUAGE sql STABLE ROWS 10
-BEGIN ATOMIC
-    SELECT a.attname::text, coalesce(s.counts[a.attnum + 1], 0), s.counts[1]
-      FROM ff_internal.relation r
-     CROSS JOIN LATERAL (SELECT p.changed_columns FROM ff_internal.page_sample p
-                          WHERE p.rel_id = r.rel_id ORDER BY p.sampled_at DESC LIMIT 1) s(counts)
-      JOIN pg_attribute a ON a.attrelid = r.relid AND a.attnum > 0 AND NOT a.attisdropped
-     WHERE r.relid = relation AND r.closed_at IS NULL AND s.counts[1] >= 30;
-END;
-
 -- Whether an index change affected which updates can be HOT: a statement sets a column that was indexed only before or
 -- only after it. True if unknown: statements explain too few of the updates, or lack columns.
 CREATE FUNCTION ff_internal.reblocks(c ff_internal.change) RETURNS boolean

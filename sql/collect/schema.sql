@@ -134,7 +134,8 @@ CREATE TABLE ff_internal.change (
     created_indexes text[],          -- definitions of the new indexes; NULL: none
     reindexed_columns smallint[],    -- columns in blocking_columns() only before or only after; NULL: unknown
     judged_at       timestamptz,     -- when a collection last judged it; NULL: not yet
-    verdict         text CHECK (verdict IN ('helped', 'no difference', 'hurt')) -- then; NULL: too early
+    verdict         text CHECK (verdict IN ('helped', 'no difference', 'hurt')), -- then; NULL: too early
+    told            text CHECK (told IN ('helped', 'no difference', 'hurt')) -- verdict last noted in advice_event
 );
 $$);
 CREATE INDEX change_rel_id_seen_at ON ff_internal.change (rel_id, seen_at);
@@ -147,6 +148,7 @@ CREATE TABLE ff_internal.setting_history (
     before_at timestamptz,           -- the last collection that saw another value; NULL: the first row
     value     text,                  -- value for new sessions of the collecting role
     unit      text,                  -- as in pg_settings; NULL: none
+    told      text CHECK (told IN ('helped', 'no difference', 'hurt')), -- verdict last noted in advice_event
     PRIMARY KEY (setting, seen_at)
 );
 $$);
@@ -283,13 +285,15 @@ CREATE TABLE ff_internal.statement_history (
     rollup             smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: an hour; 2:
         -- a day
     LIKE ff_internal.statement_counters INCLUDING COMMENTS,
-    CHECK (calls > 0),
-    CHECK (num_nulls(calls, rows, total_ms, squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
-                     wal_records, wal_fpi, wal_bytes) = 0),
-    CHECK (least(rows, total_ms, blocks_hit, blocks_read, blocks_dirtied, blocks_written, wal_records, wal_fpi,
-                 wal_bytes) >= 0)
+    CHECK (calls > 0)
 );
 $$);
+DO $$
+BEGIN
+    EXECUTE format('ALTER TABLE ff_internal.statement_history ADD CHECK (num_nulls(%1$s) = 0 AND least(%1$s) >= 0)',
+                   ff_internal.column_list('ff_internal.statement_counters'));
+END
+$$;
 CREATE INDEX statement_history_id_ended_at ON ff_internal.statement_history (statement_id, ended_at);
 CREATE INDEX statement_history_rollup_ended_at ON ff_internal.statement_history (rollup, ended_at);
 

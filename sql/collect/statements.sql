@@ -87,7 +87,7 @@ BEGIN
                        ROW(s.calls, s.rows, s.total_exec_time,
                            coalesce(s.calls * s.stddev_exec_time ^ 2 + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
                            s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied, s.shared_blks_written,
-                           s.wal_records, s.wal_fpi, least(s.wal_bytes, 9223372036854775807))
+                           s.wal_records, s.wal_fpi, s.wal_bytes)
                    )::ff_internal.statement_entry), '{}')
               FROM %2$s(false) s
               JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database() $q$,
@@ -240,16 +240,20 @@ CREATE FUNCTION ff_internal.stddev_of(n float8, total float8, squares float8)
 RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
 
--- Adds up parts of the statement history by statement and unit of time (hour, day).
+-- Adds up parts of the statement history by statement and unit of time (hour, day), and writes the sums.
 CREATE FUNCTION ff_internal.sum_statements(parts ff_internal.statement_history[], level integer, unit text)
-RETURNS SETOF ff_internal.statement_history
-LANGUAGE sql STABLE
+RETURNS void
+LANGUAGE plpgsql VOLATILE
 AS $$
-    SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.epoch_id, level,
-           sum(p.calls), sum(p.rows), sum(p.total_ms), sum(p.squares), sum(p.blocks_hit), sum(p.blocks_read),
-           sum(p.blocks_dirtied), sum(p.blocks_written), sum(p.wal_records), sum(p.wal_fpi),
-           least(sum(p.wal_bytes), 9223372036854775807)
-      FROM unnest(parts) p GROUP BY p.statement_id, p.epoch_id, date_trunc(unit, p.ended_at, 'UTC')
+DECLARE
+    counters CONSTANT text := ff_internal.column_list('ff_internal.statement_counters');
+BEGIN
+    EXECUTE format($q$
+        INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, rollup, %s)
+        SELECT p.statement_id, min(p.began_at), max(p.ended_at), p.epoch_id, $2, %s
+          FROM unnest($1) p GROUP BY p.statement_id, p.epoch_id, date_trunc($3, p.ended_at, 'UTC') $q$,
+        counters, regexp_replace(counters, '(\w+)', 'sum(p.\1)', 'g')) USING parts, level, unit;
+END
 $$;
 
 -- Compares entries with the baselines; writes what each statement did, all roles together, and the new baselines.
@@ -261,18 +265,16 @@ CREATE FUNCTION ff_internal.write_statements(
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    lost bigint;
+    parts ff_internal.statement_history[];
+    lost  bigint;
 BEGIN
     WITH compared AS MATERIALIZED (
-        SELECT s.statement_id, n AS entry, b.stats_reset = $2 AS known,
-               ROW(d.*)::ff_internal.statement_counters AS difference,
+        SELECT s.statement_id, n AS entry, b.stats_reset = $2 AS known, d.difference,
                -- the same entry as in the baseline
-               coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at
-                        AND least(d.calls, d.rows, d.total_ms, d.blocks_hit, d.blocks_read, d.blocks_dirtied,
-                                  d.blocks_written, d.wal_records, d.wal_fpi, d.wal_bytes) >= 0
+               coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at AND NOT d.fell
                         -- Without entered_at, min and max show an entry that was evicted and came back: they must not
                         -- shrink, and after any eviction one of them must be unchanged, to the nanosecond.
-                        AND (n.entered_at IS NOT NULL OR w.calls = 0
+                        AND (n.entered_at IS NOT NULL OR (w.counted).calls = 0
                              OR n.min_ms <= w.min_ms AND n.max_ms >= w.max_ms
                                 AND (k.evictions IS NOT DISTINCT FROM evicted
                                      OR n.min_ms = w.min_ms OR n.max_ms = w.max_ms)), false) AS same,
@@ -290,30 +292,29 @@ BEGIN
           LEFT JOIN ff_internal.statement_baseline b ON b.statement_id = s.statement_id AND b.userid = n.userid
           LEFT JOIN ff_internal.statement_snapshot k
             ON k.snapshot_at = b.seen_at AND k.stats_reset = b.stats_reset
-         CROSS JOIN LATERAL (SELECT (n.counted).*) c
-         CROSS JOIN LATERAL (SELECT (b.entry).*, ((b.entry).counted).*) w
+         CROSS JOIN LATERAL (SELECT (b.entry).*) w
          CROSS JOIN LATERAL (
-               SELECT (ROW(c.calls - w.calls, c.rows - w.rows, c.total_ms - w.total_ms, c.squares - w.squares,
-                           c.blocks_hit - w.blocks_hit, c.blocks_read - w.blocks_read,
-                           c.blocks_dirtied - w.blocks_dirtied, c.blocks_written - w.blocks_written,
-                           c.wal_records - w.wal_records, c.wal_fpi - w.wal_fpi, c.wal_bytes - w.wal_bytes
-                          )::ff_internal.statement_counters).*) d
-    ), history AS (
-        INSERT INTO ff_internal.statement_history
-        SELECT * FROM ff_internal.sum_statements(ARRAY(
-            SELECT ROW(d.statement_id, previous.snapshot_at, $5, (SELECT max(e.epoch_id) FROM ff_internal.epoch e), 0,
-                       n.*)::ff_internal.statement_history
-              FROM compared d
-             CROSS JOIN LATERAL (SELECT (CASE WHEN d.same THEN d.difference ELSE (d.entry).counted END).*) n
-             WHERE previous.snapshot_at IS NOT NULL AND (d.same OR d.fresh) AND n.calls > 0), 0, 'microseconds')
+               -- sums of squares may fall by rounding
+               SELECT jsonb_object_agg(key, greatest(0, c.value::numeric - o.value::numeric)),
+                      min(c.value::numeric - o.value::numeric) FILTER (WHERE key <> 'squares') < 0
+                 FROM jsonb_each_text(to_jsonb(n.counted)) c JOIN jsonb_each_text(to_jsonb(w.counted)) o USING (key)
+               ) d(difference, fell)
     ), baselines AS (
         INSERT INTO ff_internal.statement_baseline (statement_id, userid, stats_reset, seen_at, entry)
         SELECT d.statement_id, (d.entry).userid, $2, $5, d.entry
-          FROM compared d WHERE NOT d.same OR (d.difference).calls > 0
+          FROM compared d WHERE NOT d.same OR d.difference->'calls' > '0'
         ON CONFLICT (statement_id, userid) DO UPDATE
            SET (stats_reset, seen_at, entry) = (EXCLUDED.stats_reset, EXCLUDED.seen_at, EXCLUDED.entry)
     )
-    SELECT count(*) INTO lost FROM compared d WHERE d.known AND NOT d.same AND NOT d.fresh;
+    SELECT count(*) FILTER (WHERE d.known AND NOT d.same AND NOT d.fresh),
+           array_agg(jsonb_populate_record(NULL::ff_internal.statement_history, n.counted || jsonb_build_object(
+                         'statement_id', d.statement_id, 'began_at', previous.snapshot_at, 'ended_at', $5,
+                         'epoch_id', (SELECT max(e.epoch_id) FROM ff_internal.epoch e))))
+               FILTER (WHERE (d.same OR d.fresh) AND n.counted->'calls' > '0')
+      INTO lost, parts
+      FROM compared d
+     CROSS JOIN LATERAL (SELECT CASE WHEN d.same THEN d.difference ELSE to_jsonb((d.entry).counted) END) n(counted);
+    PERFORM ff_internal.sum_statements(parts, 0, 'microseconds') WHERE previous.snapshot_at IS NOT NULL;
     RETURN lost;
 END
 $$;

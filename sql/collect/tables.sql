@@ -10,8 +10,7 @@ SELECT c.oid AS relid,
        n.nspname, c.relname,
        -- no mapped relation is included, so this is the file
        coalesce((o.said->>'relfilenode')::oid, c.relfilenode) AS relfilenode,
-       CASE WHEN o.said IS NULL THEN c.reloptions ELSE ff_internal.text_array(o.said->'options')::text[] END
-           AS reloptions,
+       CASE WHEN o.said IS NULL THEN c.reloptions ELSE ff_internal.text_array(o.said->'options') END AS reloptions,
        -- the owner of a table can set it to anything
        (SELECT t.n FROM coalesce((o.said->>'reltuples')::real, c.reltuples) t(n) WHERE t.n BETWEEN 0 AND 1e15)
            AS reltuples, o.said AS observed,

@@ -70,13 +70,17 @@ BEGIN ATOMIC
                x.indexrelid IS NOT NULL AND NOT x.summarizing AND x.still IS NOT TRUE AS blocks,
                n.needed IS NULL AND x.summarizing IS NOT TRUE AND x.still IS NOT TRUE
                AND (NOT i.indisvalid OR s.scans = 0 AND w.watched) AS free
-          -- OFFSET: before anything is looked up
-          FROM (SELECT WHERE e.kept_share >= 0.01 OR (e.recent).updated > 0 AND e.hot_share <= 0.99 OFFSET 0) wanted
+          FROM (SELECT w.*
+                  FROM ff_internal.threshold('FEW') few
+                 CROSS JOIN LATERAL (SELECT e.kept_share >= few AS kept,
+                                            (e.recent).updated > 0 AND 1 - e.hot_share >= few AS not_hot) w
+                 -- OFFSET: before anything is looked up
+                 WHERE w.kept OR w.not_hot OFFSET 0) here
           JOIN pg_index i ON i.indrelid = e.relation AND e.not_examined IS NULL
           JOIN pg_class c ON c.oid = i.indexrelid
           JOIN pg_am m ON m.oid = c.relam
          CROSS JOIN ff_internal.updates_per_s(e) r(rate)
-          LEFT JOIN ff_internal.blocking_indexes(CASE WHEN e.kept_share >= 0.01 THEN e.relation END) x
+          LEFT JOIN ff_internal.blocking_indexes(CASE WHEN here.kept THEN e.relation END) x
                  ON x.indexrelid = i.indexrelid
          CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
          CROSS JOIN LATERAL (SELECT least(1, CASE WHEN x.seen   -- NULL counts as 1
@@ -91,8 +95,7 @@ BEGIN ATOMIC
          -- keys hardly ever change: one needs more than the lack of evidence
          WHERE x.indexrelid IS NOT NULL AND (x.seen OR e.blocked_share > 0 OR NOT i.indisprimary)
             OR c.relkind = 'i' AND m.amname <> 'brin' AND i.indisready AND s.scans = 0 AND n.needed IS NULL
-               AND (e.recent).updated > 0 AND e.hot_share <= 0.99
-               AND (w.watched OR NOT i.indisvalid OR NOT only_watched)
+               AND here.not_hot AND (w.watched OR NOT i.indisvalid OR NOT only_watched)
     ), placed AS (
         SELECT k.*, row_number() OVER (ORDER BY NOT k.blocks, k.usage = 'unused', k.summarizing, k.free AND k.seen DESC,
                                                 k.alone DESC NULLS LAST, k.share DESC NULLS LAST,
@@ -257,8 +260,9 @@ AS $$
            CASE WHEN e.not_examined IS NOT NULL THEN e.not_examined
                 WHEN (e.counted).updated IS NULL THEN 'no interval was collected yet'
                 WHEN coalesce((e.recent).updated, 0) = 0 THEN 'no updates were seen'
-                ELSE ff_internal.percent(100 * e.hot_share) || ' of the updates were HOT' || CASE
-                     WHEN e.newpage_share >= 0.01 THEN ', the others left their page for lack of room' ELSE '' END END,
+                ELSE concat(ff_internal.percent(100 * e.hot_share), ' of the updates were HOT',
+                            CASE WHEN e.newpage_share >= ff_internal.threshold('FEW')
+                                 THEN ', the others left their page for lack of room' END) END,
            NULL, NULL, NULL
       FROM ff_internal.evidence($1) e
      WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker b WHERE b.usage <> 'unused')
@@ -280,19 +284,6 @@ reason, suggestion: in words. ddl: only if nothing needs it and it was not scann
 'scans_since, or it is invalid. definition: recreates it (NULL: the table is locked).
 Errors: 42P01 unknown OID, 42809 not a table.';
 
--- The rows of ff_blocked.
-CREATE FUNCTION ff_internal.blocked()
-RETURNS TABLE (relation text, index text, columns text, blocked text, scans bigint, what_to_do text)
-LANGUAGE sql STABLE ROWS 100
-BEGIN ATOMIC
-    SELECT ff_internal.check_role('reader');
-    SELECT b.relation::text, b.index::text, array_to_string(b.columns, ', '),
-           regexp_replace(ff_internal.rate_words(b.blocked_per_s), ' per (s|min|h|day).*', '/\1'), b.scans,
-           concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
-                                                        b.suggestion), 30), b.ddl)
-      FROM @extschema@.ff_blockers() b;
-END;
-
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_blocked (
     -- The indexes of ff_blockers() at a glance.
@@ -302,7 +293,12 @@ CREATE VIEW @extschema@.ff_blocked (
     blocked,   -- updates that it keeps from being HOT; NULL: unknown
     scans,     -- of the index, on this server
     what_to_do -- the cure, with a statement only if nothing needs it
-) AS SELECT * FROM ff_internal.blocked()
+) AS
+SELECT b.relation::text, b.index::text, array_to_string(b.columns, ', '),
+       regexp_replace(ff_internal.rate_words(b.blocked_per_s), ' per (s|min|h|day).*', E'/\\1'), b.scans,
+       concat_ws(E'\n', ff_internal.lines(concat_ws('; ', CASE WHEN b.blocked_per_s IS NULL THEN b.reason END,
+                                                    b.suggestion), 30), b.ddl)
+  FROM @extschema@.ff_blockers() b
 $$);
 
 CREATE FUNCTION @extschema@.ff_horizon()

@@ -42,6 +42,11 @@ BEGIN ATOMIC
       FROM (SELECT jsonb_object_agg(u.option_name, u.option_value) FROM pg_options_to_table(reloptions) u) o(own);
 END;
 
+-- When the last collection before a time began, or that time: a table's first interval begins between two of them.
+CREATE FUNCTION ff_internal.collection_before(at timestamptz) RETURNS timestamptz
+LANGUAGE sql STABLE
+RETURN coalesce((SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at <= at), at);
+
 -- The arrays of model_input about statements that wrote a table since its last change: the eight with the most rows.
 -- pg_stat_statements counts rows inserted and updated by ON CONFLICT DO UPDATE together: the updates that no other
 -- statement explains are taken to be its. If statements are known only for the later part of the time, the earlier part

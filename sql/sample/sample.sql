@@ -14,6 +14,11 @@ RETURNS ff_internal.page_sample
 AS 'MODULE_PATHNAME', 'ff_pool_samples'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
+-- Half width of a two-sided 95 % interval, in standard errors, by degrees of freedom (Student's t).
+CREATE FUNCTION ff_internal.t_quantile(freedom float8) RETURNS float8
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'ff_t_quantile';
+
 CREATE FUNCTION @extschema@.ff_sample(
     relation regclass, OUT relation regclass, OUT blocks bigint, OUT blocks_read integer,
     OUT live_pct real, OUT live_pct_err real, OUT dead_pct real, OUT dead_pct_err real,

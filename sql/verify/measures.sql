@@ -31,7 +31,7 @@ BEGIN ATOMIC
          WHERE w.compared
         UNION ALL
         (SELECT DISTINCT ON (s.side) 22, 'bytes per row', 'bytes', s.side,
-                p.blocks * current_setting('block_size')::float8, p.live_rows, p.live_rows, 0, 1
+                8192.0 * p.blocks, p.live_rows, p.live_rows, 0, 1
            FROM unnest('{before,after}'::text[]) s(side)
            LEFT JOIN span t USING (side)
            JOIN ff_internal.page_sample p ON p.rel_id = (c).rel_id AND CASE s.side

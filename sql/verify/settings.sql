@@ -2,10 +2,6 @@
 -- measurement is at most a trial, which ff_verify() judges.
 
 CREATE VIEW ff_internal.table_proposal AS
--- least share of removable rows, least number of rows of a table; both chosen
-WITH constant AS (
-    SELECT 0.1 AS dead_share, 10000 AS enough_rows
-)
 SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
        format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s', round(p.removable),
               round(p.total), round(100 * p.removable / p.total), round(l.starts_at)) AS evidence,
@@ -17,7 +13,7 @@ SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
        CASE WHEN o.enabled
             THEN 'dead rows take room that updates could use, and vacuum is not due yet; each reads the indexes'
             ELSE 'autovacuum is off for this table, so its dead rows stay' END AS why
-  FROM constant k, ff_internal.user_table c
+  FROM ff_internal.user_table c
   JOIN ff_internal.followed r ON r.relid = c.relid
  CROSS JOIN LATERAL (
        SELECT s.live_rows, s.live_rows + s.dead_rows AS total, s.removable,
@@ -34,7 +30,8 @@ SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
        SELECT 'autovacuum_vacuum_scale_factor',
               CASE WHEN o.scale > 0.05 THEN '0.05' WHEN o.scale > 0.02 THEN '0.02' ELSE '0.01' END, 'trial'
         WHERE o.enabled) n
- WHERE c.not_examined IS NULL AND p.removable >= k.dead_share * p.total AND p.total >= k.enough_rows;
+ -- both chosen
+ WHERE c.not_examined IS NULL AND p.removable >= 0.1 * p.total AND p.total >= 10000;
 COMMENT ON VIEW ff_internal.table_proposal IS
 'Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing '
 'should change; why: the reason for the change. old: all options of the table.';
@@ -58,7 +55,7 @@ AS $$
            (SELECT sum(z.heap_bytes + coalesce(z.index_bytes, 0) + coalesce(z.toast_bytes, 0))
               FROM ff_internal.user_table c CROSS JOIN LATERAL ff_internal.sizes(c.relid) z
              WHERE c.not_examined IS NULL) d(bytes),
-           (SELECT current_setting('block_size')::bigint, ff_internal.ram_bytes()) m(block, ram),
+           ff_internal.ram_bytes() ram,
            (SELECT sum(o.blocks_written), sum(o.blocks_dirtied) FROM ff_internal.statement_history o
              WHERE o.ended_at > now() - ff_internal.lookback()) h(written, dirtied),
            (SELECT count(*), max(extract(epoch FROM o.last_seen_at - o.since)),
@@ -66,23 +63,23 @@ AS $$
               FROM ff_internal.horizon_history o
              WHERE o.kind = 'idle in transaction' AND o.last_seen_at - o.since >= interval '1 min'
                AND o.last_seen_at > now() - ff_internal.lookback()) i(n, seconds, role),
-           LATERAL (SELECT (s.own ->> 'shared_buffers')::bigint * m.block,
+           LATERAL (SELECT (s.own ->> 'shared_buffers')::bigint * 8192,
                            -- an upper bound: an image is at most one page
-                           round(100 * least(1, w.wal_fpi * m.block / nullif(w.wal_bytes, 0))),
+                           round(100 * least(1, w.wal_fpi * 8192 / nullif(w.wal_bytes, 0))),
                            -- would have ended the longest at half of its time; at least a minute
                            greatest(1, least(k.most_min, floor(i.seconds / 120)))) f(buffers, images_pct, minutes),
            LATERAL (VALUES
         (10, 'backend_flush_after', '2MB', 'trial',
          concat(coalesce('tables and indexes of this database ' || pg_size_pretty(nullif(d.bytes, 0)::bigint),
                          'no table with pages in this database yet'),
-                ', memory ', coalesce(pg_size_pretty(m.ram), 'unknown'), ', shared_buffers ', pg_size_pretty(f.buffers),
+                ', memory ', coalesce(pg_size_pretty(ram), 'unknown'), ', shared_buffers ', pg_size_pretty(f.buffers),
                 '; statements wrote ' || h.written || ' pages out themselves and dirtied ' || h.dirtied),
          CASE WHEN version() !~* 'linux' AND NOT EXISTS (SELECT FROM ff_internal.observed)
               THEN 'it acts on Linux only'
               WHEN s.own ->> 'backend_flush_after' <> '0' THEN 'set already'
               WHEN d.bytes > 0 IS NOT TRUE THEN 'no table here yet'
               WHEN d.bytes <= f.buffers THEN 'the data fit shared_buffers, where it changes nothing'
-              WHEN d.bytes <= m.ram THEN 'the data fit memory, so evicted pages are seldom waited for' END,
+              WHEN d.bytes <= ram THEN 'the data fit memory, so evicted pages are seldom waited for' END,
          'the data are larger than memory: backends that evict dirty pages may write in bursts, which this spreads. '
          'Published measurements disagree (mean -4 %, deviation -27 %; elsewhere no effect)'),
         (20, 'track_io_timing', 'on', 'trial', 'the clock was not timed: the program pg_test_timing does it',

@@ -8,8 +8,9 @@ BEGIN ATOMIC
     WITH constant AS (
         -- All chosen. Intervals needed to estimate scatter. Bytes per row, percent: decrease that is a gain, increase
         -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out.
-        SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
-               ff_internal.setting('min_updates') AS updates
+        SELECT k.*, u.updates, format('%s with %s are needed', k.intervals, u.updates) AS needed
+          FROM (SELECT 3, 5, 10, 0.01) k(intervals, size_matters, size_hurts, cost_matters),
+               ff_internal.setting('min_updates') u(updates)
     ), w AS MATERIALIZED (
         SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w ORDER BY (w.measure).place
     ), found AS (
@@ -41,13 +42,11 @@ BEGIN ATOMIC
                        >= k.updates IS NOT TRUE, s.verdict, false,
                 format('hardly any %s; only the size is judged', f.what)),
                (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,
-                concat(format('%s with %s %s before it; %s with %s are needed; later collections add none',
-                              ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.intervals, k.updates),
-                       f.left_out)),
+                format('%s with %s %s before it; %s; later collections add none%s',
+                       ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.needed, f.left_out)),
                (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
-                concat(format('%s with %s %s since it; %s with %s are needed, besides the first third',
-                              ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates),
-                       f.left_out)),
+                format('%s with %s %s since it; %s, besides the first third%s',
+                       ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.needed, f.left_out)),
                (4, f.better <> '' AND (f.worse <> '' OR s.verdict = 'hurt'),
                 CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'
                      ELSE 'no difference' END, false,
@@ -73,12 +72,17 @@ BEGIN ATOMIC
     SELECT w.place, w.measure, w.unit, w.before, w.after, w.low, w.high, w.verdict, w.note FROM w;
 END;
 
--- The rows of ff_verify(). Of its own, because check_role() must run before this is planned, see show_shards().
-CREATE FUNCTION ff_internal.verified(target regclass DEFAULT NULL, all_measures boolean DEFAULT false)
+CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
 RETURNS SETOF ff_internal.verified
-LANGUAGE sql STABLE ROWS 1000
+LANGUAGE plpgsql STABLE ROWS 1000
 SET jit = off
 AS $$
+DECLARE
+    target regclass;
+BEGIN
+    PERFORM ff_internal.check_role('reader');
+    target := ff_internal.checked_table(relation);
+    RETURN QUERY
     WITH asked AS MATERIALIZED (
         SELECT r.rel_id, r.opened_at FROM ff_internal.followed r WHERE r.relid = target
     ), v AS MATERIALIZED (
@@ -92,8 +96,7 @@ AS $$
     )
     SELECT v.relation, date_trunc('second', v.seen_at), v.change, v.measure,
            CASE WHEN NOT o.anything THEN v.verdict WHEN v.verdict = 'equal' THEN 'unclear' ELSE 'too early' END,
-           r.x[1], r.x[2], r.x[3],
-           CASE WHEN NOT o.anything THEN r.x[4] END, CASE WHEN NOT o.anything THEN r.x[5] END, v.unit, n.note,
+           r.x[1], r.x[2], r.x[3], r.x[4], r.x[5], v.unit, n.note,
            CASE WHEN v.place = 0 AND v.verdict = 'hurt'
                 THEN CASE v.kind WHEN 'setting' THEN ff_internal.undo_setting(v.setting, v.old_value)
                              WHEN 'indexes' THEN ff_internal.undo_indexes(
@@ -111,8 +114,9 @@ AS $$
                        WHEN 'bytes per row' THEN v.before * (v.prediction).predicted_size_bytes
                                                  / nullif((v.prediction).size_bytes, 0) END) p(x)
      CROSS JOIN LATERAL (
-           SELECT ARRAY(SELECT ff_internal.shown(u.x, v.unit)
-                          FROM unnest(ARRAY[v.before, v.after, p.x, v.low, v.high]) u(x))) r(x)
+           SELECT ARRAY(SELECT ff_internal.shown(u.x, v.unit)::float8
+                          FROM unnest(ARRAY[v.before, v.after, p.x] || CASE WHEN NOT o.anything
+                                            THEN ARRAY[v.low, v.high] END) u(x))) r(x)
      CROSS JOIN LATERAL (
            SELECT CASE WHEN v.place = 0 THEN concat_ws('; ', v.note,
                             CASE WHEN v.kind = 'fillfactor' AND v.verdict <> 'helped'
@@ -138,15 +142,8 @@ AS $$
     SELECT target, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            coalesce(ff_internal.no_history(target), 'no change was seen since ' || ff_internal.minute(coalesce(
                (SELECT a.opened_at FROM asked a), (SELECT min(k.began_at) FROM ff_internal.collection k)))), NULL
-     WHERE NOT EXISTS (SELECT 1 FROM v)
-$$;
-
-CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
-RETURNS SETOF ff_internal.verified
-LANGUAGE sql STABLE ROWS 1000
-AS $$
-    SELECT ff_internal.check_role('reader');
-    SELECT * FROM ff_internal.verified(ff_internal.checked_table($1), $2)
+     WHERE NOT EXISTS (SELECT 1 FROM v);
+END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_verify(regclass, boolean) IS
 'The effect of each change that collections found, latest first, for one table, or for all tables and server settings: '
@@ -216,11 +213,8 @@ BEGIN ATOMIC
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
     ), came AS MATERIALIZED (
-        SELECT (t.c).*, t.before,
-               (SELECT substring(e.details FROM '^(helped|no difference|hurt):') FROM ff_internal.advice_event e
-                 WHERE e.rel_id IS NOT DISTINCT FROM (t.c).rel_id AND e.what = 'verdict'
-                   AND e.seen_at > (t.c).seen_at AND strpos(e.details, (t.c).change) > 0
-                 ORDER BY e.seen_at DESC LIMIT 1) AS told, nullif(j.verdict, 'too early') AS verdict, j.hot_pct
+        SELECT (t.c).*, j.verdict, j.hot_pct, j.verdict IS DISTINCT FROM (t.c).told
+               AND ((t.c).rel_id IS NULL OR j.verdict IS NOT DISTINCT FROM t.before) AS is_news
           FROM (SELECT c.c, d.verdict
                   FROM due d
                  -- OFFSET 0: search only this table's changes
@@ -234,12 +228,17 @@ BEGIN ATOMIC
                                      WHERE o.collection_id < id AND o.began_at >= date_trunc('hour', now()))
                   ORDER BY c.setting, c.seen_at DESC)) t(c, before)
          CROSS JOIN LATERAL (
-               SELECT max(o.verdict) FILTER (WHERE o.place = 0), max(o.after) FILTER (WHERE o.measure = 'HOT share')
+               SELECT nullif(max(o.verdict) FILTER (WHERE o.place = 0), 'too early'),
+                      max(o.after) FILTER (WHERE o.measure = 'HOT share')
                  FROM ff_internal.verdict_of(t.c) o) j(verdict, hot_pct)
     ), tried AS (
         UPDATE ff_internal.change c
-           SET judged_at = clock_timestamp(), verdict = n.verdict
+           SET judged_at = clock_timestamp(), verdict = n.verdict,
+               told = CASE WHEN n.is_news THEN n.verdict ELSE c.told END
           FROM came n WHERE n.change_id = c.change_id
+    ), of_server AS (
+        UPDATE ff_internal.setting_history h SET told = n.verdict
+          FROM came n WHERE n.is_news AND (h.setting, h.seen_at) = (n.setting, n.seen_at)
     ), followed AS (
         UPDATE ff_internal.prediction p
            SET judged_at = clock_timestamp(), verdict = n.verdict, achieved_hot_pct = n.hot_pct
@@ -249,8 +248,7 @@ BEGIN ATOMIC
          WHERE (p.rel_id, p.made_at) = (f.rel_id, f.made_at) AND n.verdict <> ''
     )
     SELECT count(*) FROM (
-        SELECT CASE WHEN n.verdict IS DISTINCT FROM n.told
-                         AND (n.verdict IS NOT DISTINCT FROM n.before OR n.rel_id IS NULL)
+        SELECT CASE WHEN n.is_news
                     THEN ff_internal.note(n.rel_id, 'verdict',
                                           format('%s: %s', coalesce(n.verdict, 'too early again'), n.change)) END
           FROM came n OFFSET 0) o;

@@ -4,11 +4,6 @@
 -- Every share and mean is a ratio of two sums over intervals. Its uncertainty comes from the scatter of the intervals,
 -- because updates within an interval are not independent.
 
--- Half width of a two-sided 95 % interval, in standard errors, by degrees of freedom (Student's t).
-CREATE FUNCTION ff_internal.t_quantile(freedom float8) RETURNS float8
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'ff_t_quantile';
-
 -- Returns the ratio sum(x) / sum(n) before and after a change, and the 95 % interval of the difference (Welch), of
 -- logarithms if asked; NULL if unknown. The variance of a ratio is that of its intervals (ratio estimator), at least
 -- sum(q) / sum(n)^2.
@@ -54,7 +49,7 @@ SELECT o.*,
        CASE o.kind WHEN 'rewrite' THEN min(o.before_at) OVER later
                    ELSE min(o.before_at) FILTER (WHERE o.kind <> 'rewrite') OVER later END AS until
   FROM (SELECT c.change_id, r.rel_id, r.relid::regclass AS relation, c.kind, c.before_at, c.seen_at, c.epoch_id,
-               NULL AS setting, NULL AS old_value,
+               c.told, NULL AS setting, NULL AS old_value,
                ff_internal.plain(CASE c.kind
                     WHEN 'fillfactor' THEN format('fillfactor %s -> %s', c.old_fillfactor, c.new_fillfactor)
                     WHEN 'options' THEN format('options %s -> %s',
@@ -69,7 +64,8 @@ SELECT o.*,
                                    FROM unnest(x.definitions) d) n(names)) END) AS change
           FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid JOIN ff_internal.change c USING (rel_id)
         UNION ALL
-        SELECT NULL, r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, 'rewritten'
+        SELECT NULL, r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, NULL,
+               'rewritten'
           FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid
          CROSS JOIN LATERAL (
                SELECT i.* FROM ff_internal.counter_interval i
@@ -81,7 +77,7 @@ SELECT o.*,
         SELECT NULL, NULL, NULL, 'setting', s.before_at, s.seen_at,
                (SELECT k.epoch_id FROM ff_internal.collection k WHERE k.began_at <= s.seen_at
                  ORDER BY k.began_at DESC LIMIT 1),
-               s.setting, s.old_value, format('setting %s %s -> %s', s.setting,
+               s.told, s.setting, s.old_value, format('setting %s %s -> %s', s.setting,
                    ff_internal.setting_shown(s.old_value, s.unit), ff_internal.setting_shown(s.value, s.unit))
           FROM (SELECT h.*, lag(h.value) OVER (PARTITION BY h.setting ORDER BY h.seen_at) AS old_value
                   FROM ff_internal.setting_history h) s
@@ -90,9 +86,9 @@ WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOU
        later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);
 COMMENT ON VIEW ff_internal.changes IS
 'Changes of tables and of server settings, in words. rel_id, relation: NULL for a setting. change_id: NULL for '
-'settings and rewrites, of which the last three of a table are listed that did not come with another change. together: '
-'other changes found by the same collection. since, until: end of the previous change, begin of the next; a rewrite '
-'ends the window of rewrites only.';
+'settings and rewrites, of which the last three of a table are listed that did not come with another change. told: '
+'verdict last noted. together: other changes found by the same collection. since, until: end of the previous change, '
+'begin of the next; a rewrite ends the window of rewrites only.';
 
 -- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of

@@ -13,7 +13,7 @@
 #include "model/choice.h"
 
 #define THRESHOLD(name, value) static const double name = value;
-#include "model/thresholds.h"
+#include "base/thresholds.h"
 
 static int
 is(const char *a, const char *b)

@@ -12,7 +12,6 @@
 #include "base/module.h"
 
 PG_FUNCTION_INFO_V1(ff_decision_of);
-PG_FUNCTION_INFO_V1(ff_threshold);
 
 static const NumberField fact_field[] = {
 #define FACT(field) {#field, offsetof(DnFacts, field), 0, 0},
@@ -34,15 +33,6 @@ static const struct
 }			result_field[] = {
 #define RESULT(kind, field) {#field, RESULT_##kind, offsetof(DnDecision, field)},
 #include "advise/facts.h"
-};
-
-static const struct
-{
-	const char *name;
-	double		value;
-}			threshold[] = {
-#define THRESHOLD(name, value) {#name, value},
-#include "model/thresholds.h"
 };
 
 /* The decision as a value of type decision.  Error 42703: a column is missing. */
@@ -96,18 +86,4 @@ ff_decision_of(PG_FUNCTION_ARGS)
 	f.min_worth = ff_min_worth / 100;
 	ff_decision(&f, &d);
 	PG_RETURN_DATUM(decision_row(fcinfo, &d));
-}
-
-/* SQL: threshold() */
-Datum
-ff_threshold(PG_FUNCTION_ARGS)
-{
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
-
-	for (int i = 0; i < lengthof(threshold); i++)
-		if (strcmp(threshold[i].name, name) == 0)
-			PG_RETURN_FLOAT8(threshold[i].value);
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("there is no threshold \"%s\"", name)));
-	PG_RETURN_NULL();
 }

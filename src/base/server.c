@@ -1,7 +1,7 @@
 /*
  * server.c
- *	  Rows for SQL, and what only C can do: rights, errors, free disk space, deadlines,
- *	  shards of Citus, properties of access methods.
+ *	  Rows for SQL, and what only C can do: identity of the server, rights, errors, free
+ *	  disk space, deadlines, shards of Citus, properties of access methods.
  *
  * Errors that a user causes have no context: it would name only inner functions,
  * which the user neither called nor can fix.
@@ -12,6 +12,8 @@
 
 #include "access/amapi.h"
 #include "access/htup_details.h"
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_tablespace_d.h"
@@ -30,6 +32,7 @@
 
 #include "base/module.h"
 
+PG_FUNCTION_INFO_V1(ff_server);
 PG_FUNCTION_INFO_V1(ff_refuse);
 PG_FUNCTION_INFO_V1(ff_check_role);
 PG_FUNCTION_INFO_V1(ff_free_bytes);
@@ -307,4 +310,19 @@ ff_show_shards_sql(PG_FUNCTION_ARGS)
 {
 	ff_show_shards();
 	PG_RETURN_VOID();
+}
+
+/* SQL: own_server() */
+Datum
+ff_server(PG_FUNCTION_ARGS)
+{
+	TimeLineID	tli;
+
+	if (RecoveryInProgress())
+		(void) GetXLogReplayRecPtr(&tli);
+	else
+		tli = GetWALInsertionTimeLine();
+	PG_RETURN_DATUM(ff_row(fcinfo, (Datum[]) {
+		Int64GetDatum((int64) GetSystemIdentifier()), Int64GetDatum((int64) tli), ObjectIdGetDatum(MyDatabaseId)
+	}, (bool[3]) {false}));
 }

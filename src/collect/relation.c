@@ -1,7 +1,7 @@
 /*
  * relation.c
- *	  Facts about a relation and its server that SQL cannot get, or not
- *	  without waiting for a lock: sizes, options, identity.
+ *	  Facts about a relation that SQL cannot get, or not without waiting for a
+ *	  lock: sizes, options, age.
  *
  * Locks on user relations are only taken conditionally, never waited for.  These
  * functions are called for all tables, so they leave nothing in the relation and
@@ -16,8 +16,6 @@
 #include "access/htup_details.h"
 #include "access/reloptions.h"
 #include "access/table.h"
-#include "access/xlog.h"
-#include "access/xlogrecovery.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_type_d.h"
@@ -40,7 +38,6 @@
 PG_FUNCTION_INFO_V1(ff_index_definitions);
 PG_FUNCTION_INFO_V1(ff_sizes);
 PG_FUNCTION_INFO_V1(ff_born_at);
-PG_FUNCTION_INFO_V1(ff_server);
 PG_FUNCTION_INFO_V1(ff_fillfactor);
 
 /*
@@ -226,21 +223,6 @@ ff_born_at(PG_FUNCTION_ARGS)
 							  file.stx_btime.tv_nsec / 1000);
 #endif
 	PG_RETURN_NULL();
-}
-
-/* SQL: own_server() */
-Datum
-ff_server(PG_FUNCTION_ARGS)
-{
-	TimeLineID	tli;
-
-	if (RecoveryInProgress())
-		(void) GetXLogReplayRecPtr(&tli);
-	else
-		tli = GetWALInsertionTimeLine();
-	PG_RETURN_DATUM(ff_row(fcinfo, (Datum[]) {
-		Int64GetDatum((int64) GetSystemIdentifier()), Int64GetDatum((int64) tli), ObjectIdGetDatum(MyDatabaseId)
-	}, (bool[3]) {false}));
 }
 
 /* SQL: effective_fillfactor(): '80.5' and '0x50' are both 80 */

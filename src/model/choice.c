@@ -45,7 +45,7 @@ static const double
 	MISFIT = 12;				/* chosen: misfit at which confidence falls to 1/e */
 
 #define THRESHOLD(name, value) static const double name = value;
-#include "model/thresholds.h"
+#include "base/thresholds.h"
 
 /* What happens per row updated, and the table's figures that cost depends on. */
 typedef struct Rates

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define THRESHOLD(name, value) static const double name = value;
-#include "model/thresholds.h"
+#include "base/thresholds.h"
 
 /* How much of a table is replayed (chosen: a fit within 50 ms). */
 #define MOST_EVENTS		5000.0	/* rows written, before and in the window */

@@ -45,9 +45,8 @@ SELECT is_empty($$ SELECT objid::regprocedure FROM member JOIN pg_proc p ON p.oi
 		AND (p.proacl IS NULL OR EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0))
 	  -- rights.sql calls each of these as a role without rights
 	  AND NOT (p.proname ^@ 'ff_'
-	      OR p.proname IN ('overview', 'fitted', 'blocked', 'lines', 'check_role', 'check_version', 'refuse', 'setting',
-	      	'lookback',
-	          'own_server')) $$,
+	      OR p.proname IN ('overview', 'fitted', 'rate_words', 'lines', 'check_role', 'check_version', 'refuse', 'setting',
+	          'threshold', 'lookback', 'own_server')) $$,
 	'only functions that check the caller, and their helpers, are granted to PUBLIC');
 SELECT is_empty($$ SELECT objid::regclass FROM member JOIN pg_class c ON c.oid = objid
 	WHERE classid = 'pg_class'::regclass AND EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE a.grantee = 0)

@@ -150,7 +150,7 @@ SELECT is((SELECT string_agg(DISTINCT setting || '=' || value, ' ' ORDER BY sett
 	'wal_compression=off',
 	'only settings that are followed have an undo, and only to valid values');
 UPDATE ff_internal.relation SET relid = 'public.fence'::regclass WHERE rel_id = :victim;
-SELECT is((SELECT count(undo) FROM ff_internal.verified() WHERE undo ~ 'fence'), 0::bigint, 'no undo for a view');
+SELECT is((SELECT count(undo) FROM advisor.ff_verify() WHERE undo ~ 'fence'), 0::bigint, 'no undo for a view');
 SELECT * FROM finish();
 DROP OWNED BY regress_ff_planter CASCADE;
 DROP ROLE regress_ff_planter;

@@ -186,7 +186,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,index_pages,
 		is_skip,job_name,keep_dismissal,note,note_fit,
-		inserted_width,observed_sample,pool_samples,prune,
+		inserted_width,pool_samples,prune,
 		read_statements,roll_up,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],
 		'{pg_stat_scan_tables}'::text[], false),
@@ -197,7 +197,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		ff_fleet_refresh,ff_fleet_remove,ff_fleet_schedule,ff_fleet_script,ff_import,ff_mirror,
 		ff_mirror_import,find_former,find_restored,fleet_refresh,follow,follow_index,follow_options,follow_table,forget_lost,
 		hang_up,make_way,		index_statements,is_mirrored,known,leave,limits,mine,mirror_words,observation,
-		observe,options_of,schema_statements,send,server_said,step,store,store_said,
+		observe,observed_sample,options_of,schema_statements,send,server_said,step,store,store_said,
 		table_statements,take,turn,weigh}',
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
@@ -207,8 +207,8 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
 CREATE TABLE helping AS
-	SELECT unnest('{overview,fitted,blocked,lines,check_role,check_version,refuse,setting,lookback,own_server}'::name[])
-		AS name;
+	SELECT unnest('{overview,fitted,rate_words,lines,check_role,check_version,refuse,setting,threshold,lookback,
+		own_server}'::name[]) AS name;
 SELECT is_empty(format($$ (SELECT name FROM listed WHERE %L OR NOT of_hub UNION ALL SELECT name FROM helping)
 	EXCEPT SELECT proname FROM own_function $$, :'dblink'), 'each function that is listed exists');
 SELECT is_empty($$ SELECT name FROM listed GROUP BY name HAVING count(*) > 1 $$, 'no function is listed twice');
@@ -297,10 +297,9 @@ SELECT is_empty($$
 	WHERE may AND outcome = '42501' AND role = 'monitor'
 		AND proname IN (SELECT s.proname FROM stated s WHERE 'pg_read_all_stats' = ANY (s.may)) $$,
 	'a monitor may call all functions for readers');
--- PostgreSQL 18 sees that sum_statements() of nothing needs no table
 SELECT set_eq($$
 	SELECT proname::text FROM rights
-	WHERE may AND outcome <> '42501' AND role = 'scan' AND proname <> 'sum_statements' $$,
+	WHERE may AND outcome <> '42501' AND role = 'scan' $$,
 	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
 		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,other_options,statement_shown,column_list,
 		counted_since,parse_statement,

@@ -575,6 +575,7 @@ CREATE FUNCTION judged_again() RETURNS bigint LANGUAGE sql AS $$
 SELECT judged_again();
 SELECT is(cardinality(verdicts()), 2, 'the same verdict is no news');
 UPDATE ff_internal.advice_event SET details = 'hurt: fillfactor 100 -> 50' WHERE rel_id = :helped;
+UPDATE ff_internal.change SET told = 'hurt' WHERE rel_id = :helped;
 SELECT judged_again();
 SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: setting backend_flush_after 0 -> 2048kB,'
     'hurt: fillfactor 100 -> 50}', 'another verdict is');
@@ -583,7 +584,7 @@ DELETE FROM ff_internal.advice_event;
 INSERT INTO ff_internal.advice_event
 SELECT r.rel_id, c.seen_at + interval '1 min', 'verdict', 'helped: fillfactor 100 -> 50'
   FROM ff_internal.relation r JOIN ff_internal.change c USING (rel_id) WHERE r.relname = 'early';
-UPDATE ff_internal.change SET judged_at = now() - interval '5 hours', verdict = NULL
+UPDATE ff_internal.change SET judged_at = now() - interval '5 hours', verdict = NULL, told = 'helped'
  WHERE rel_id = (SELECT r.rel_id FROM ff_internal.relation r WHERE r.relname = 'early');
 SELECT ff_internal.collect_verdicts(:next);
 SELECT matches(verdicts()::text, ',"too early again: [^,]*}$', 'a verdict that became too early again is, too');
@@ -592,7 +593,7 @@ SELECT is((SELECT c.verdict FROM ff_internal.change c JOIN ff_internal.relation 
     NULL, 'and is not stored with the change any longer');
 -- by hand, options, indexes, and one that cannot be judged yet
 DELETE FROM ff_internal.advice_event;
-UPDATE ff_internal.change c SET judged_at = NULL, verdict = NULL FROM ff_internal.relation r
+UPDATE ff_internal.change c SET judged_at = NULL, verdict = NULL, told = NULL FROM ff_internal.relation r
  WHERE r.rel_id = c.rel_id AND r.relname IN ('hurt2', 'options', 'dropped', 'early');
 SELECT is(ff_internal.collect_verdicts(:next), 4::bigint, 'changes that nobody advised are judged');
 UPDATE ff_internal.change c SET judged_at = NULL FROM ff_internal.relation r

@@ -1,4 +1,4 @@
--- Asks the source of a mirror, by the statement of observe.sql.
+-- Asks the source of a mirror, by the statement of observe.sql, and what its answer says of pages.
 
 -- The statement, which says what it reads; only in asked, its first part, is something put in.
 CREATE FUNCTION ff_hub.observation(asked jsonb DEFAULT '{}') RETURNS text
@@ -61,5 +61,56 @@ BEGIN
         END;
     END LOOP;
     PERFORM ff_hub.take(answer, address);
+END
+$$;
+
+-- What a mirror knows instead of pages: rows and their mean length. Columns as in page_sample; what only pages show is
+-- NULL. The length is that of pg_stats, or else the least of: that by the WAL of inserts, and the
+-- shortest of which no more rows fit into a page than are seen there, when they were last counted, now, or in an
+-- earlier sample. The shortest, because a step that is right for longer rows may change nothing for shorter ones.
+CREATE FUNCTION ff_hub.observed_sample(relation oid, earlier ff_internal.page_sample)
+RETURNS ff_internal.page_sample
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    -- TOAST_TUPLE_TARGET: longer rows move columns out
+    longest CONSTANT float8 := 2032;
+    s ff_internal.page_sample;
+BEGIN
+    SELECT p.blocks, 0, 0, 0, p.live, x.dead, p.live / nullif(p.blocks, 0),
+           coalesce(x.width, least(greatest(24, least(longest, l.shortest)), earlier.inserted_width,
+                                   ff_internal.inserted_width(relation)))
+      INTO s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_rows, s.dead_rows, s.rows_per_page,
+           s.inserted_width
+      FROM ff_internal.observed o
+     CROSS JOIN LATERAL jsonb_to_record(o.said) x(
+           heap_bytes bigint, live float8, dead float8, width float8, relpages float8, reltuples float8,
+           maintained_at timestamptz, counted ff_internal.counters)
+     CROSS JOIN LATERAL (SELECT coalesce(ceil(x.heap_bytes / 8192.0), x.relpages, 0)) n(blocks)
+     -- what was counted when most of its pages were not there says nothing of these
+     CROSS JOIN LATERAL (SELECT CASE WHEN x.reltuples > 0 AND 2 * x.relpages >= n.blocks
+                                     THEN x.reltuples / nullif(x.relpages, 0) END) r(per_page)
+     -- After a reset, live rows are counted from zero until vacuum or analyze counts all. Rows of a session that loads
+     -- and then analyzes are counted twice until the next analyze.
+     CROSS JOIN LATERAL (SELECT n.blocks, CASE WHEN x.maintained_at IS NULL AND (r.per_page > 0 OR x.live < x.reltuples
+                                                    OR n.blocks > 0 AND (x.counted).inserted = 0)
+                                               THEN r.per_page * n.blocks
+                                               ELSE least(x.live, greatest(x.reltuples, (x.counted).inserted
+                                                                                        - (x.counted).deleted))
+                                                    END) p(blocks, live)
+     -- live rows up to the highest fillfactor known, with dead ones in all of the page, which has a header of 24 bytes;
+     -- a row has a line pointer of 4 bytes
+     CROSS JOIN LATERAL (
+           SELECT 81.92 * greatest(ff_internal.effective_fillfactor(c.reloptions),
+                                   (SELECT max(h.old_fillfactor) FROM ff_internal.change h
+                                     WHERE h.rel_id = earlier.rel_id)) - 24
+             FROM pg_class c WHERE c.oid = relation) f(filled)
+     CROSS JOIN LATERAL (
+           SELECT min(v.bytes / (v.rows + 1) - 4)
+             FROM (VALUES (f.filled, p.live / nullif(p.blocks, 0)), (f.filled, r.per_page),
+                          (8168, (p.live + x.dead) / nullif(p.blocks, 0))) v(bytes, rows)
+            WHERE v.rows > 0) l(shortest)
+     WHERE o.kind = 'table' AND o.id = relation;
+    RETURN s;
 END
 $$;
