@@ -3,10 +3,8 @@
 
 -- Hash of everything whose change makes a stored fit useless.
 CREATE FUNCTION ff_internal.fit_valid_for(relation oid, fillfactor integer) RETURNS text
-LANGUAGE plpgsql STABLE
-AS $$
-BEGIN
-    RETURN (
+LANGUAGE sql STABLE
+RETURN (
     SELECT md5(concat_ws(' ', ff_internal.model_version(),
                          coalesce(o.said->>'system_identifier', s.system_identifier::text), c.oid,
                          coalesce(t.said->>'relfilenode', c.relfilenode::text), fillfactor,
@@ -19,8 +17,6 @@ BEGIN
       LEFT JOIN ff_internal.observed t ON t.kind = 'table' AND t.id = c.oid
       LEFT JOIN ff_internal.observed o ON o.kind = 'server' AND o.id = 0
      WHERE c.oid = relation);
-END
-$$;
 
 -- Hash of the settings that a fit depends on and the version of the model. numeric: the same text in every session.
 CREATE FUNCTION ff_internal.fit_made_with() RETURNS text

@@ -50,15 +50,14 @@ BEGIN
                   FILTER (WHERE h.title <> '@')
              FROM json_each_text(r.value) WITH ORDINALITY c(key, value, place)
              JOIN head h ON h.place = c.place
-            CROSS JOIN ltrim(h.form, '+') d(digits)
             CROSS JOIN LATERAL (
                   SELECT CASE h.form WHEN '' THEN ff_internal.html(c.value)
                          WHEN 'html' THEN c.value
                          WHEN 'B' THEN pg_size_pretty(c.value::numeric)
                          WHEN '+B' THEN ff_internal.signed_size(c.value::numeric)
                          ELSE CASE WHEN h.form ^@ '+' AND c.value::numeric > 0 THEN '+' ELSE '' END
-                              || ff_internal.number(c.value::float8, left(d.digits, 1)::integer,
-                                                    substr(d.digits, 2)) END) v(content)) l(attributes, cells));
+                              || ff_internal.number(c.value::float8, left(ltrim(h.form, '+'), 1)::integer,
+                                                    substr(ltrim(h.form, '+'), 2)) END) v(content)) l(attributes, cells));
 END
 $$;
 
