@@ -57,7 +57,8 @@ BEGIN
                          WHEN '+B' THEN ff_internal.signed_size(c.value::numeric)
                          ELSE CASE WHEN h.form ^@ '+' AND c.value::numeric > 0 THEN '+' ELSE '' END
                               || ff_internal.number(c.value::float8, left(ltrim(h.form, '+'), 1)::integer,
-                                                    substr(ltrim(h.form, '+'), 2)) END) v(content)) l(attributes, cells));
+                                                    substr(ltrim(h.form, '+'), 2)) END) v(content))
+           l(attributes, cells));
 END
 $$;
 
