@@ -3,10 +3,8 @@
 
 -- Hash of everything whose change makes a stored fit useless.
 CREATE FUNCTION ff_internal.fit_valid_for(relation oid, fillfactor integer) RETURNS text
-LANGUAGE plpgsql STABLE
-AS $$
-BEGIN
-    RETURN (
+LANGUAGE sql STABLE
+RETURN (
     SELECT md5(concat_ws(' ', ff_internal.model_version(),
                          coalesce(o.said->>'system_identifier', s.system_identifier::text), c.oid,
                          coalesce(t.said->>'relfilenode', c.relfilenode::text), fillfactor,
@@ -19,8 +17,6 @@ BEGIN
       LEFT JOIN ff_internal.observed t ON t.kind = 'table' AND t.id = c.oid
       LEFT JOIN ff_internal.observed o ON o.kind = 'server' AND o.id = 0
      WHERE c.oid = relation);
-END
-$$;
 
 -- Hash of the settings that a fit depends on and the version of the model. numeric: the same text in every session.
 CREATE FUNCTION ff_internal.fit_made_with() RETURNS text
@@ -130,8 +126,10 @@ BEGIN
         SELECT ROW (e, CASE WHEN d.wants_model THEN f END, d, NULL::text)::ff_internal.judged AS v, e.relation,
                (e.counted).updated, p.parent
           FROM ff_internal.evidence() e
-          LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id AND f.steps IS NOT NULL
-                AND f.valid_for = ff_internal.fit_valid_for(e.relation, e.fillfactor)
+          -- CASE keeps the hash from becoming a key of the join, computed for tables without a fit
+          LEFT JOIN ff_internal.fit f ON f.rel_id = e.rel_id
+                AND CASE WHEN f.steps IS NOT NULL
+                         THEN f.valid_for = ff_internal.fit_valid_for(e.relation, e.fillfactor) END
           LEFT JOIN ff_internal.siblings(NULL) s ON s.relid = e.relation
           LEFT JOIN ff_internal.shards() p ON coalesce(p.shard, p.parent) = e.relation AND p.parent = ANY (tables)
          CROSS JOIN LATERAL ff_internal.decide(e, f, s.fillfactor, s.log_cost, s.advised, false, most_costs) d
@@ -205,11 +203,11 @@ AS $$
      CROSS JOIN LATERAL (SELECT CASE WHEN d.action = 'wait' AND e.rel_id IS NOT NULL
                                      THEN (SELECT upper(left(n, 1)) || substr(n, 2) || '.'
                                              FROM ff_internal.next_collection() n) END) y(next)
-      -- OFFSET, here and below: the filter runs before the function
+      -- OFFSET, here and below: the filter runs before the function, or the function once
       LEFT JOIN LATERAL (SELECT b.* FROM (SELECT WHERE d.changes OR d.rewrite = 'pays' OFFSET 0) o,
                                          ff_internal.effect(v.evidence, v.fit, v.decision) b) b ON true
-     CROSS JOIN LATERAL (SELECT CASE WHEN b.gain_pct IS NOT NULL
-                                     THEN ff_internal.dismissed(v.evidence, v.decision, b.wal_bytes) END) k(words)
+     CROSS JOIN LATERAL (SELECT CASE WHEN b.gain_pct IS NOT NULL THEN
+                                ff_internal.dismissed(v.evidence, v.decision, b.wal_bytes) END OFFSET 0) k(words)
      CROSS JOIN LATERAL (SELECT b.gain_pct IS NOT NULL AND k.words IS NULL) x(advised)
       LEFT JOIN LATERAL (SELECT b.* WHERE x.advised) g ON true
      CROSS JOIN LATERAL ff_internal.wal_rate(g.wal_bytes, u.per_s, e.window_s) w

@@ -136,7 +136,7 @@ BEGIN ATOMIC
 END;
 
 CREATE FUNCTION ff_internal.step_at(steps ff_internal.step[], fillfactor integer) RETURNS ff_internal.step
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE sql STRICT IMMUTABLE PARALLEL SAFE
 RETURN (SELECT s FROM unnest(steps) s WHERE s.fillfactor = step_at.fillfactor);
 
 -- What the change that a decision names brings, or a rewrite if that pays: predicted HOT share, sizes, cost saved,

@@ -3,16 +3,12 @@
 -- The dismissal of a table's advice that saves so much WAL a day; no row: none, expired, or overtaken, because that is
 -- three times as much (chosen; at least 3 MB) as when it was dismissed.
 CREATE FUNCTION ff_internal.dismissal_of(id bigint, wal_bytes float8) RETURNS SETOF ff_internal.dismissal
-LANGUAGE plpgsql STABLE ROWS 1
-AS $$
-BEGIN
-    -- keeps its plan
-    RETURN QUERY
-        SELECT * FROM ff_internal.dismissal d
-         WHERE d.rel_id = id AND d.until > now()
-           AND (d.wal_bytes IS NOT NULL AND dismissal_of.wal_bytes > 3 * greatest(d.wal_bytes, 1048576)) IS NOT TRUE;
-END
-$$;
+LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT * FROM ff_internal.dismissal d
+     WHERE d.rel_id = id AND d.until > now()
+       AND (d.wal_bytes IS NOT NULL AND dismissal_of.wal_bytes > 3 * greatest(d.wal_bytes, 1048576)) IS NOT TRUE;
+END;
 
 -- The same in sentences before the reason.
 CREATE FUNCTION ff_internal.dismissed(

@@ -185,9 +185,7 @@ BEGIN
                 WHEN d.action IN ('raise', 'wait') AND d.step > d.current_step
                 THEN ': they need less room than there is'
                 WHEN d.action = 'wait' AND d.step < d.current_step THEN ''
-                -- a rewrite clears the marks of HOT updates
-                WHEN e.fillfactor = 100 AND e.live_rows > 0
-                     AND (SELECT p.updated_hot_rows <= p.updated_nonhot_rows FROM ff_internal.last_sample(e) p)
+                WHEN e.fillfactor = 100 AND e.live_rows > 0 AND e.loaded_anew
                 THEN ', but its rows were loaded anew since: each full page sheds a row before it has room again'
                 ELSE ': its pages have room already' END;
         WHEN 'indexed_column' THEN
@@ -440,7 +438,9 @@ LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     c       CONSTANT ff_internal.choice := f.choice;
-    no_data CONSTANT text[] := ff_internal.words_without_data(e, d);
+    no_data CONSTANT text[] := CASE WHEN d.lacks IS NOT NULL OR d.seen_cause = 'not_examined'
+                                    THEN ff_internal.words_without_data(e, d) END;
+    cause   record;
     refused text;
     said    text;
     rehearsed text;
@@ -448,18 +448,19 @@ BEGIN
     phrase := no_data[1];
     reason := no_data[2];
     IF reason IS NULL THEN
-        SELECT * INTO phrase, reason FROM ff_internal.words_of_cause(e, f, d);
+        cause := ff_internal.words_of_cause(e, f, d);
         phrase := CASE
             WHEN d.rewrite = 'pays' THEN 'a plain rewrite pays'
-            WHEN d.seen_cause = 'few_updates' THEN phrase
+            WHEN d.seen_cause = 'few_updates' THEN cause.phrase
             WHEN d.action = 'wait' THEN 'more must be seen first'
             WHEN d.because IN ('not_worth', 'toast') THEN 'saves too little'
             WHEN d.because = 'more_wal' THEN 'another step writes more WAL'
             WHEN d.cause = 'read_mostly' THEN 'mostly read'
             WHEN d.cause = 'settling' THEN 'becomes HOT by itself'
-            WHEN d.action = 'keep' AND d.lacks_room THEN 'no step is clearly better' ELSE phrase END;
+            WHEN d.action = 'keep' AND d.lacks_room THEN 'no step is clearly better' ELSE cause.phrase END;
         said := ff_internal.words_of_action(e, f, d);
-        refused := ff_internal.words_of_refusal(d.best_refused, d.best_step, e, f, d);
+        refused := CASE WHEN d.best_refused IS NOT NULL
+                        THEN ff_internal.words_of_refusal(d.best_refused, d.best_step, e, f, d) END;
         IF c.current_step IS NOT NULL THEN
             SELECT format('. Rehearsed at %s: HOT %s %% (predicted %s), WAL per update %s %% and size %s %% of those '
                           'at %s; %s; %s',
@@ -473,12 +474,13 @@ BEGIN
              ORDER BY r.measured_at DESC LIMIT 1;
         END IF;
         reason := concat(
-            reason,
+            cause.reason,
             -- what holds for the best step as well is said of that one
             CASE WHEN right(said, length(refused)) = refused THEN '' ELSE said END,
             '. The best step, ' || d.best_step || ', would save ' || ff_internal.percent(100 * (1 - 1 / d.best_gain))
                 || ', but ' || refused,
-            ff_internal.words_of_size(e, f, d),
+            CASE WHEN d.rewrite IS NOT NULL OR e.toast_bytes > e.heap_bytes + e.index_bytes
+                 THEN ff_internal.words_of_size(e, f, d) END,
             CASE WHEN d.changes AND d.because = 'siblings' THEN '. Judged together with the other partitions' END,
             CASE WHEN d.action <> 'wait' AND c.advised_step <> c.advised_in_ram
                  THEN format('. Table and indexes are %s times memory; if they fitted, %s would be best',

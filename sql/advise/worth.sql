@@ -6,14 +6,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_size_pretty(abs(round(saved))) || CASE WHEN saved < 0 THEN ' more' ELSE ' less' END;
 
 -- Bytes that are given for a day as they are shown: for 1,000 updates until an hour was watched.
-CREATE FUNCTION ff_internal.wal_rate(
-    a_day float8, updates_per_s float8, watched_s float8, OUT bytes numeric, OUT per text)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS $$
+CREATE FUNCTION ff_internal.wal_rate(a_day float8, updates_per_s float8, watched_s float8)
+RETURNS TABLE (bytes numeric, per text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 1
+BEGIN ATOMIC
     SELECT round(CASE WHEN s.short THEN a_day / nullif(86.4 * updates_per_s, 0) ELSE a_day END::numeric),
            CASE WHEN s.short THEN ' per 1,000 updates' ELSE ' a day' END
-      FROM (SELECT watched_s < ff_internal.threshold('RATES')) s(short)
-$$;
+      FROM (SELECT watched_s < ff_internal.threshold('RATES')) s(short);
+END;
 
 -- WAL that changes save, in words; NULL: none.
 CREATE FUNCTION ff_internal.wal_saved(wal float8, updates_per_s float8, watched_s float8) RETURNS text

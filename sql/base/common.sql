@@ -14,15 +14,15 @@ LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 -- Seconds in words, rounded to a suitable unit.
 CREATE FUNCTION ff_internal.span(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN seconds < 120 THEN round(seconds::numeric) || ' s'
-            WHEN seconds < 7200 THEN round((seconds / 60)::numeric) || ' min'
-            WHEN seconds < 172800 THEN round((seconds / 3600)::numeric) || ' hours'
-            ELSE round((seconds / 86400)::numeric) || ' days' END;
+RETURN CASE WHEN seconds < 120 THEN round(seconds::numeric)::text || ' s'
+            WHEN seconds < 7200 THEN round((seconds / 60)::numeric)::text || ' min'
+            WHEN seconds < 172800 THEN round((seconds / 3600)::numeric)::text || ' hours'
+            ELSE round((seconds / 86400)::numeric)::text || ' days' END;
 
 -- A percentage with at most one decimal.
 CREATE FUNCTION ff_internal.percent(value float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN trim_scale(round(value::numeric, 1)) || ' %';
+RETURN trim_scale(round(value::numeric, 1))::text || ' %';
 
 -- A time as it is shown, to the minute.
 CREATE FUNCTION ff_internal.minute(at timestamptz) RETURNS text
@@ -32,14 +32,13 @@ RETURN to_char(at, 'YYYY-MM-DD HH24:MI');
 -- '1 table', '5 tables'.
 CREATE FUNCTION ff_internal.counted(n bigint, noun text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN n || ' ' || noun || CASE n WHEN 1 THEN '' ELSE 's' END;
+RETURN n::text || ' ' || noun || CASE n WHEN 1 THEN '' ELSE 's' END;
 
 -- Breaks the line after each part of a text, and between words where a line is longer than width (NULL: any).
 CREATE FUNCTION ff_internal.lines(content text, width integer DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT coalesce(rtrim(regexp_replace(p.parts, format(E'([^\n]{1,%s})( |\n|$)', width), E'\\1\n', 'g'), E'\n'),
-                        p.parts)
-          FROM regexp_replace(content, '(;|[.](?= [A-Z0-9])) ', E'\\1\n', 'g') p(parts));
+RETURN rtrim(regexp_replace(regexp_replace(content, '(;|[.](?= [A-Z0-9])) ', E'\\1\n', 'g'),
+                            E'([^\n]{1,' || coalesce(width::text, '') || E'})( |\n|$)', E'\\1\n', 'g'), E'\n');
 
 -- Raises an error whose context names no inner function.
 CREATE FUNCTION ff_internal.refuse(sqlstate text, message text, detail text DEFAULT NULL, hint text DEFAULT NULL)

@@ -17,15 +17,12 @@ CREATE AGGREGATE ff_internal.window_of(
     fresh boolean, began_at timestamptz, ended_at timestamptz, counted record)
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
--- Returns the sums of a table's intervals in the lookback, or of every table's (id NULL), in one pass.
-CREATE FUNCTION ff_internal.windows(id bigint DEFAULT NULL, OUT rel_id bigint, OUT in_window ff_internal.table_window)
+-- The sums of these tables' intervals in the lookback, or of all tables' (NULL); for evidence(), with its settings.
+CREATE FUNCTION ff_internal.windows(ids bigint[], OUT rel_id bigint, OUT in_window ff_internal.table_window)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE ROWS 1000
-SET jit = off
 -- chosen: 10,000 tables with a week of history need 40 MB, and twice the time if they spill
 SET work_mem = '128MB'
--- one table through its index, all in one pass
-SET plan_cache_mode = force_custom_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -34,13 +31,13 @@ DECLARE
 BEGIN
     RETURN QUERY
     -- evaluated once, not for each interval
-    WITH x AS MATERIALIZED (SELECT * FROM ff_internal.last_change c WHERE id IS NULL OR c.rel_id = id)
+    WITH x AS MATERIALIZED (SELECT * FROM ff_internal.last_change c WHERE ids IS NULL OR c.rel_id = ANY (ids))
     SELECT i.rel_id,
-           ff_internal.window_of(
-               x.rel_id IS NULL OR i.began_at >= x.changed_at, i.began_at, i.ended_at, i)
+           ff_internal.window_of(x.rel_id IS NULL OR i.began_at >= x.changed_at, i.began_at, i.ended_at, i)
       FROM ff_internal.counter_interval i
       LEFT JOIN x ON x.rel_id = i.rel_id
-     WHERE i.ended_at >= since AND (id IS NULL OR i.rel_id = id)
+     -- rollup: of all tables, the index finds the intervals of the lookback
+     WHERE i.rollup IN (0, 1, 2) AND i.ended_at >= since AND (ids IS NULL OR i.rel_id = ANY (ids))
      GROUP BY i.rel_id;
 END
 $$;
@@ -125,20 +122,25 @@ AS $$
        AND (c.after >= ff_internal.setting('min_updates') AND c.after_hot < k.mostly * c.after) IS NOT TRUE
 $$;
 
--- Returns everything observed, one row per table, examined or not.
-CREATE FUNCTION ff_internal.evidence(relation regclass DEFAULT NULL)
+-- Returns everything observed, one row per table, examined or not; of these tables, or of all (the first is NULL).
+CREATE FUNCTION ff_internal.evidence(VARIADIC relations regclass[] DEFAULT NULL)
 RETURNS SETOF ff_internal.table_evidence
-LANGUAGE sql STABLE ROWS 1000
+LANGUAGE plpgsql STABLE ROWS 1000
 SET jit = off
+-- one table through its index, all in one pass
+SET plan_cache_mode = force_custom_plan
 AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     -- No statistics, missing or old, may cause a loop over all tables for each table: LATERAL with LIMIT or an
     -- aggregate is an index lookup, and a full join is never a nested loop.
     WITH examined AS MATERIALIZED (
-        SELECT c.*, r.rel_id, r.opened_at, r.sampled_at, r.seen_at, r.fillfactor AS known_fillfactor,
-               ff_internal.effective_fillfactor(c.reloptions) AS fillfactor,
+        SELECT c.relid, c.nspname, c.relname, c.reloptions, c.not_examined, r.rel_id, r.opened_at, r.sampled_at,
+               r.seen_at, r.fillfactor AS known, ff_internal.effective_fillfactor(c.reloptions) AS fillfactor,
                CASE WHEN o.in_recovery AND o.observed IS NOT NULL
-                    THEN 'the source is a standby, which counts no writes: a mirror of its primary knows them' END
-                   AS uncounted
+                    THEN 'the source is a standby, which counts no writes: a mirror of its primary knows them'
+                    END AS uncounted
           FROM ff_internal.user_table c
          CROSS JOIN ff_internal.server o
           LEFT JOIN LATERAL (
@@ -146,11 +148,10 @@ AS $$
                 SELECT k.* FROM ff_internal.relation k
                  WHERE k.system_identifier = o.system_identifier AND k.database_oid = o.database_oid
                    AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
-         WHERE $1 IS NULL OR c.relid = $1
+         WHERE relations[1] IS NULL OR c.relid = ANY (relations)
     ), counted AS MATERIALIZED (
         SELECT w.rel_id, t.*
-          FROM ff_internal.windows(CASE WHEN $1 IS NOT NULL
-                                        THEN (SELECT coalesce(max(e.rel_id), 0) FROM examined e) END) w
+          FROM ff_internal.windows(CASE WHEN relations[1] IS NOT NULL THEN ARRAY(SELECT e.rel_id FROM examined e) END) w
          CROSS JOIN LATERAL (SELECT (w.in_window).*) t
     ), collections AS MATERIALIZED (
         SELECT max(c.began_at) AS snapshot_at, bool_or(NOT c.track_counts) AS counts_lost,
@@ -158,18 +159,17 @@ AS $$
           FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()
     )
     SELECT e.relid::regclass, e.rel_id, e.nspname, e.relname, coalesce(e.not_examined, e.uncounted), e.fillfactor,
-           e.reloptions,
-           l.at, extract(epoch FROM l.at - l.since)::float8,
-           n.began_at, n.intervals, n.counted, n.cycles,
+           e.reloptions, l.at, extract(epoch FROM l.at - l.since)::float8, n.began_at, n.intervals, n.counted, n.cycles,
            extract(epoch FROM l.at - greatest(l.since, h.changed_at))::float8, f.since_began_at, f.since, f.recent,
            c.counts_lost, c.open_writers, z.heap_bytes, z.index_bytes, z.toast_bytes, x.indexes::integer,
            c.ram, (z.heap_bytes + z.index_bytes) / nullif(c.ram, 0)::float8,
            (SELECT p.sqlstate || ' ' || p.message FROM ff_internal.problem p WHERE p.rel_id = e.rel_id),
            p.sampled_at, p.blocks, p.live_rows, p.rows_per_page, p.inserted_width, p.updated_width,
            p.update_group_rows, v.hot, v.same_page, v.newpage,
-           y.indexed, o.hot, s.newpage_share,
+           p.updated_hot_rows <= p.updated_nonhot_rows, y.indexed, o.hot, s.newpage_share,
            s.blocked_share, s.recoverable_share, s.kept_share, s.kept_with_room,
            CASE WHEN s.recoverable_share >= ff_internal.threshold('LACKING')
+                     AND (SELECT max(h.last_seen_at) FROM ff_internal.horizon_history h) > f.since_began_at
                 THEN ff_internal.held_back(e.rel_id, f.since_began_at, p.sampled_at) END
       FROM examined e
       FULL JOIN counted n ON n.rel_id = e.rel_id
@@ -179,29 +179,27 @@ AS $$
                                 CASE WHEN e.rel_id IS NOT NULL
                                      THEN greatest(e.opened_at, now() - ff_internal.lookback()) END) AS since) l
       -- no collection has seen this change yet, so its effect is unknown
-      LEFT JOIN LATERAL (SELECT n.since_began_at, n.since, n.recent WHERE e.fillfactor = e.known_fillfactor) f ON true
+      LEFT JOIN LATERAL (SELECT n.since_began_at, n.since, n.recent WHERE e.fillfactor = e.known) f ON true
      CROSS JOIN LATERAL (SELECT (f.recent).*) r
       LEFT JOIN LATERAL ff_internal.sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
      CROSS JOIN LATERAL (SELECT count(*) AS indexes FROM pg_index o WHERE o.indrelid = e.relid AND o.indisvalid) x
       LEFT JOIN LATERAL (SELECT s.* FROM ff_internal.page_sample s
                           WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
                           ORDER BY s.sampled_at DESC LIMIT 1) p ON true
-      LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h
-                          WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
-      LEFT JOIN LATERAL (SELECT p.superseded_hot AS hot, p.superseded_same_page AS same_page,
-                                p.superseded_newpage AS newpage
-                          WHERE p.fillfactor = e.fillfactor
-                            AND p.sampled_at >= coalesce(h.samples_from, '-infinity')) v ON true
+      LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
+      LEFT JOIN LATERAL (SELECT p.superseded_hot, p.superseded_same_page, p.superseded_newpage
+                          WHERE p.fillfactor = e.fillfactor AND p.sampled_at >= coalesce(h.samples_from, '-infinity'))
+                        v(hot, same_page, newpage) ON true
      -- what the statements say of indexed columns, only if it matters; OFFSET: evaluated once
      CROSS JOIN LATERAL (SELECT r.hot_updated / nullif(r.updated, 0)::float8) o(hot)
      CROSS JOIN LATERAL (SELECT CASE WHEN o.hot < ff_internal.threshold('NEARLY_ALL')
-                                     THEN ff_internal.indexed_share(
-                                          e.relid, n.began_at, (n.counted).updated, o.hot, v.same_page) END
-                        OFFSET 0) y(indexed)
+                                     THEN ff_internal.indexed_share(e.relid, n.began_at, (n.counted).updated, o.hot,
+                                                                    v.same_page) END OFFSET 0) y(indexed)
       LEFT JOIN LATERAL ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated, v.same_page, v.newpage,
                                                   y.indexed, v.hot) s ON r.updated > 0
      -- IS NOT NULL would let the planner make the full join a left join
-     WHERE coalesce(e.relid, 0::oid) <> 0::oid
+     WHERE coalesce(e.relid, 0::oid) <> 0::oid;
+END
 $$;
 
 -- Updates per second, as shown by ff_advise(); NULL if no time was watched.

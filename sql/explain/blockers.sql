@@ -238,10 +238,11 @@ LANGUAGE sql STABLE ROWS 100
 SET jit = off
 AS $$
     SELECT ff_internal.check_role('reader');
-    WITH blocker AS MATERIALIZED (
-        SELECT b.*, ff_internal.blocker_reason(b, e) AS reason, ff_internal.blocker_cure(b) AS cure
-          FROM ff_internal.evidence(ff_internal.checked_table($1)) e
-         CROSS JOIN LATERAL ff_internal.blockers(e, $1 IS NULL) b
+    WITH seen AS MATERIALIZED (
+        SELECT e FROM ff_internal.evidence(ff_internal.checked_table($1)) e
+    ), blocker AS MATERIALIZED (
+        SELECT b.*, ff_internal.blocker_reason(b, s.e) AS reason, ff_internal.blocker_cure(b) AS cure
+          FROM seen s CROSS JOIN LATERAL ff_internal.blockers(s.e, $1 IS NULL) b
     )
     (SELECT b.relid::regclass, b.indexrelid::regclass, b.columns, b.usage, ff_internal.three_digits(b.kept_by)::real,
             ff_internal.three_digits(b.won)::real, ff_internal.three_digits(b.won_together)::real,
@@ -264,7 +265,7 @@ AS $$
                             CASE WHEN e.newpage_share >= ff_internal.threshold('FEW')
                                  THEN ', the others left their page for lack of room' END) END,
            NULL, NULL, NULL
-      FROM ff_internal.evidence($1) e
+      FROM seen s CROSS JOIN LATERAL (SELECT (s.e).*) e
      WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker b WHERE b.usage <> 'unused')
 $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS

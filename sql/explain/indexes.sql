@@ -36,7 +36,8 @@ AS $$
           FROM f CROSS JOIN LATERAL (VALUES
                (1, f.hindrance IS NOT NULL, 'not_examined', 'keep', '%10$s'),
                (2, f.problem IS NOT NULL, 'no_data', 'wait', '%10$s'),
-               (3, f.blocks < 100, 'small', 'keep', f.blocks || ' pages: too few to matter'),     -- chosen
+               (3, f.blocks < ff_internal.threshold('SMALL_INDEX'), 'small', 'keep',
+                f.blocks || ' pages: too few to matter'),
                (4, f.leaf_density IS NULL, 'no_data', 'wait',
                 coalesce(f.unread || ', and the length of its keys is not known', 'no leaf page could be read')),
                (5, NOT f.collected, 'no_data', 'wait',
@@ -93,9 +94,9 @@ $$;
 -- Returns what is known of indexes, largest first, for index_judged(); samples pages within the budget of a collection.
 -- hindrance: why one is not judged. non_hot: updates. quiet_s: seconds without writes. ascends: a sequence or the
 -- insert time. keyed: no two rows share a key. live_rows: of its table; NULL: unknown, or it has only some of them.
--- seconds: how long to go on.
+-- seconds: how long to go on. small: also those that are too small to matter.
 CREATE FUNCTION ff_internal.index_facts(
-    target regclass, seconds float8 DEFAULT ff_internal.setting('collect_time'))
+    target regclass, seconds float8 DEFAULT ff_internal.setting('collect_time'), small boolean DEFAULT true)
 RETURNS TABLE (index regclass, relation regclass, fillfactor integer, facts jsonb)
 LANGUAGE plpgsql VOLATILE ROWS 1000
 AS $$
@@ -103,18 +104,27 @@ AS $$
 DECLARE
     deadline CONSTANT timestamptz := clock_timestamp() + make_interval(secs => seconds);
     kind     CONSTANT "char" := (SELECT c.relkind FROM pg_class c WHERE c.oid = target);
-    owner    CONSTANT regclass := coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = target), target);
     budget   bigint := ff_internal.setting('collect_pages');
     i        record;
     pages    jsonb;
 BEGIN
     IF kind IS DISTINCT FROM 'i' THEN
         PERFORM ff_internal.checked_table(target);
-    ELSIF NOT EXISTS (SELECT FROM ff_internal.user_table c WHERE c.relid = owner) THEN
+    ELSIF NOT EXISTS (SELECT FROM pg_index x JOIN ff_internal.user_table c ON c.relid = x.indrelid
+                       WHERE x.indexrelid = target) THEN
         PERFORM ff_internal.refuse('42809', format('index "%s" is not on a table that can be advised', c.relname))
            FROM pg_class c WHERE c.oid = target;
     END IF;
     FOR i IN
+        WITH wanted AS MATERIALIZED (
+            SELECT x.*, t.nspname, t.not_examined
+              FROM pg_index x
+              JOIN ff_internal.user_table t ON t.relid = x.indrelid
+             WHERE (target IS NULL OR target IN (x.indexrelid, x.indrelid)
+                    OR kind = 'p' AND x.indrelid IN (SELECT q.relid FROM pg_partition_tree(target) q))
+               AND (small OR (SELECT z.heap_bytes >= 8192 * ff_internal.threshold('SMALL_INDEX')
+                                FROM ff_internal.sizes(x.indexrelid) z))
+        )
         SELECT x.indexrelid::regclass AS index, x.indrelid::regclass AS relation,
                -- a B-tree's default is 90, a table's 100
                CASE WHEN m.amname = 'btree'
@@ -123,7 +133,7 @@ BEGIN
                CASE WHEN m.amname <> 'btree' THEN format('access method %I: only B-trees are judged', m.amname)
                     WHEN NOT x.indisvalid OR NOT x.indisready
                     THEN 'the index is not valid: a CREATE INDEX or REINDEX CONCURRENTLY failed or is still running'
-                    ELSE t.not_examined END AS hindrance,
+                    ELSE x.not_examined END AS hindrance,
                e.snapshot_at IS NOT NULL AND r.rel_id IS NOT NULL AS collected,
                coalesce((e.counted).inserted, 0) AS inserted,
                coalesce((e.counted).updated - (e.counted).hot_updated, 0) AS non_hot,
@@ -134,17 +144,15 @@ BEGIN
                x.indisunique AND x.indexprs IS NULL AND NOT EXISTS (
                    SELECT FROM pg_attribute k
                     WHERE k.attrelid = x.indrelid AND k.attnum = ANY (x.indkey) AND NOT k.attnotnull) AS keyed
-          FROM pg_index x
+          FROM wanted x
           JOIN pg_class c ON c.oid = x.indexrelid AND c.relkind = 'i'
           JOIN pg_am m ON m.oid = c.relam
-          JOIN ff_internal.user_table t ON t.relid = x.indrelid
-          LEFT JOIN ff_internal.evidence(CASE WHEN kind <> 'p' THEN owner END) e ON e.relation = x.indrelid
+          LEFT JOIN ff_internal.evidence(VARIADIC 0::regclass || ARRAY(SELECT w.indrelid::regclass FROM wanted w)) e
+                 ON e.relation = x.indrelid
           LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
           LEFT JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
           LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-         WHERE target IS NULL OR target IN (x.indexrelid, x.indrelid)
-            OR kind = 'p' AND x.indrelid IN (SELECT q.relid FROM pg_partition_tree(target) q)
-         ORDER BY c.relpages DESC, t.nspname, c.relname
+         ORDER BY c.relpages DESC, x.nspname, c.relname
     LOOP
         pages := '{}';
         IF budget <= 0 OR clock_timestamp() > deadline THEN

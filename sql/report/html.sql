@@ -6,14 +6,9 @@ RETURN CASE WHEN bytes < 0 THEN '-' ELSE '+' END || pg_size_pretty(abs(round(byt
 
 -- Escapes a text for HTML. Line ends become spaces, unprintable characters U+FFFD.
 CREATE FUNCTION ff_internal.html(content text) RETURNS text
-LANGUAGE plpgsql STABLE STRICT
-AS $$
-BEGIN
-    -- keeps its plan
-    RETURN regexp_replace(replace(replace(replace(replace(replace(translate(content, E'\t\n\r', '   '), '&', '&amp;'),
-               '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), ff_internal.unprintable(), '&#xFFFD;', 'g');
-END
-$$;
+LANGUAGE sql STABLE
+RETURN regexp_replace(replace(replace(replace(replace(replace(translate(content, E'\t\n\r', '   '), '&', '&amp;'),
+           '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), ff_internal.unprintable(), '&#xFFFD;', 'g');
 
 -- A table's name as HTML that may wrap only after dots and underscores.
 CREATE FUNCTION ff_internal.html_name(nspname name, relname name) RETURNS text
@@ -23,7 +18,7 @@ RETURN replace(replace(ff_internal.html(ff_internal.quoted_name(nspname, relname
 -- A number with its unit; NULL for NULL.
 CREATE FUNCTION ff_internal.number(value float8, digits integer, unit text DEFAULT '') RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN round(value::numeric, digits) || unit;
+RETURN round(value::numeric, digits)::text || unit;
 
 -- An HTML table; NULL without rows. Keys of rows are column names, NAME|FORM. FORM: empty for text, html, B for bytes,
 -- or number of decimals and a unit; a + before it shows a sign. The first is the row's header, @|html its attributes.
@@ -33,33 +28,37 @@ LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     RETURN (
-    WITH cell AS (
-        SELECT r.n, c.place, split_part(c.key, '|', 1) AS head, count(c.value) OVER (PARTITION BY c.place) AS filled,
+    WITH head AS MATERIALIZED (
+        SELECT c.place, f.title, f.form,
                CASE WHEN f.form NOT IN ('', 'html') THEN ' class="n"'
-                    WHEN f.form = '' AND max(length(c.value)) OVER (PARTITION BY c.place) > 60
-                    THEN ' class="w"' END AS class,
-               CASE f.form WHEN '' THEN ff_internal.html(c.value)
-                           WHEN 'html' THEN c.value
-                           WHEN 'B' THEN pg_size_pretty(c.value::numeric)
-                           WHEN '+B' THEN ff_internal.signed_size(c.value::numeric)
-                           ELSE CASE WHEN f.form ^@ '+' AND c.value::numeric > 0 THEN '+' ELSE '' END
-                                || ff_internal.number(c.value::float8, left(d.digits, 1)::integer,
-                                                      substr(d.digits, 2)) END AS content
-          FROM json_array_elements(rows) WITH ORDINALITY r(value, n)
+                    WHEN f.form = '' AND max(length(c.value)) > 60 THEN ' class="w"' END AS class
+          FROM json_array_elements(rows) r
          CROSS JOIN json_each_text(r.value) WITH ORDINALITY c(key, value, place)
-         CROSS JOIN split_part(c.key, '|', 2) f(form)
-         CROSS JOIN ltrim(f.form, '+') d(digits)
-    ), line AS (
-        SELECT c.n, format(E'<tr%s>%s</tr>\n', ' ' || max(c.content) FILTER (WHERE c.head = '@'),
-                   string_agg(CASE c.place WHEN 1 THEN format('<th scope="row">%s</th>', c.content)
-                              ELSE format('<td%s>%s</td>', c.class, c.content) END, '' ORDER BY c.place)
-                   FILTER (WHERE c.head <> '@')) AS html
-          FROM cell c WHERE c.filled > 0 GROUP BY c.n
+         CROSS JOIN LATERAL (SELECT split_part(c.key, '|', 1), split_part(c.key, '|', 2)) f(title, form)
+         GROUP BY c.place, f.title, f.form HAVING count(c.value) > 0
     )
     SELECT format(E'<div class="wide"><table>\n<caption>%s</caption>\n<thead><tr>%s</tr></thead>\n<tbody>\n', caption,
-               string_agg(format('<th scope="col"%s>%s</th>', c.class, c.head), '' ORDER BY c.place))
-           || (SELECT string_agg(l.html, '' ORDER BY l.n) FROM line l) || E'</tbody></table></div>\n'
-      FROM cell c WHERE c.n = 1 AND c.head <> '@' AND c.filled > 0);
+               (SELECT string_agg(format('<th scope="col"%s>%s</th>', h.class, h.title), '' ORDER BY h.place)
+                  FROM head h WHERE h.title <> '@'))
+           || string_agg(format(E'<tr%s>%s</tr>\n', l.attributes, l.cells), '' ORDER BY r.n)
+           || E'</tbody></table></div>\n'
+      FROM json_array_elements(rows) WITH ORDINALITY r(value, n)
+     CROSS JOIN LATERAL (
+           SELECT ' ' || max(v.content) FILTER (WHERE h.title = '@'),
+                  string_agg(CASE h.place WHEN 1 THEN format('<th scope="row">%s</th>', v.content)
+                             ELSE format('<td%s>%s</td>', h.class, v.content) END, '' ORDER BY h.place)
+                  FILTER (WHERE h.title <> '@')
+             FROM json_each_text(r.value) WITH ORDINALITY c(key, value, place)
+             JOIN head h ON h.place = c.place
+            CROSS JOIN LATERAL (
+                  SELECT CASE h.form WHEN '' THEN ff_internal.html(c.value)
+                         WHEN 'html' THEN c.value
+                         WHEN 'B' THEN pg_size_pretty(c.value::numeric)
+                         WHEN '+B' THEN ff_internal.signed_size(c.value::numeric)
+                         ELSE CASE WHEN h.form ^@ '+' AND c.value::numeric > 0 THEN '+' ELSE '' END
+                              || ff_internal.number(c.value::float8, left(ltrim(h.form, '+'), 1)::integer,
+                                                    substr(ltrim(h.form, '+'), 2)) END) v(content))
+           l(attributes, cells));
 END
 $$;
 

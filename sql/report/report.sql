@@ -159,7 +159,7 @@ BEGIN ATOMIC
                'Largest first, at most twenty; ff_advise_indexes() has all and the statements.', json_agg(r))
       FROM (SELECT l.index::text AS index, l.fillfactor AS "now|0", j.recommended_fillfactor AS "new|0", j.action,
                    j.size_bytes AS "size|B", j.predicted_size_bytes AS "size then|B", j.reason AS why
-              FROM ff_internal.index_facts(NULL, 3) l CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
+              FROM ff_internal.index_facts(NULL, 3, false) l CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
              WHERE j.action IN ('raise', 'rebuild') LIMIT 20) r
     UNION ALL
     SELECT 7, 'dismissed', 'Dismissed', ff_internal.html_table(

@@ -40,6 +40,7 @@ THRESHOLD(SHOWN, 1.0005)		/* times the least cost: as shown, the same */
 THRESHOLD(BLOAT, 2)				/* times the size that its rows need: bloat */
 THRESHOLD(BLOAT_BYTES, 1048576)	/* and the difference, bytes */
 THRESHOLD(REFILLS, 2)			/* inserts per live row: it held more before, and will again */
+THRESHOLD(SMALL_INDEX, 100)		/* pages of an index, below which its fillfactor does not matter */
 THRESHOLD(RATES, 3600)			/* seconds to watch before rates are given for a day */
 THRESHOLD(STANDS, 0.5)			/* part of the needed confidence, for advice that stands */
 /* One index entry in the model, see the other prices in choice.c. */

@@ -110,9 +110,9 @@ ff_read_counters(FunctionCallInfo fcinfo, int arg, TupleDesc counters, int64 *co
 	if (PG_ARGISNULL(arg))
 		return;
 	desc = ff_read_row(fcinfo, arg, &values, &nulls);
-	for (int i = 0, k = 0; i < counters->natts; i++)
+	for (int i = 0, k = -1; i < counters->natts; i++)
 	{
-		k = ff_column(desc, NameStr(TupleDescAttr(counters, i)->attname), k);
+		k = ff_column(desc, NameStr(TupleDescAttr(counters, i)->attname), k + 1);
 		count[i] = nulls[k] ? -1 : DatumGetInt64(values[k]);
 	}
 	ReleaseTupleDesc(desc);

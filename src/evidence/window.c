@@ -102,7 +102,8 @@ find_span(Window *w, bool fresh, TimestampTz began_at, TimestampTz ended_at)
 		unit = floor_to(ended_at, USECS_PER_DAY);
 	else if (ended_at < w->whole_hours)
 		unit = floor_to(ended_at, USECS_PER_HOUR);
-	for (int i = w->nspans - 1; i >= 0; i--)
+	/* those that count singly have no other of their time */
+	for (int i = ended_at < w->whole_hours ? w->nspans - 1 : -1; i >= 0; i--)
 		if (w->span[i].unit == unit && w->span[i].fresh == fresh)
 			return &w->span[i];
 	if (w->nspans == w->room)

@@ -26,6 +26,8 @@ SELECT p.oid AS function, format('%s %I.%I(%s)',
                                       WHEN 'oid[]' THEN '''{1}''::pg_catalog.oid[]'
                                       WHEN 'jsonb' THEN '''{}''::pg_catalog.jsonb'
                                       WHEN 'json' THEN '''[]''::pg_catalog.json'
+                                      -- a strict function of NULL is not called
+                                      WHEN 'ff_internal.step[]' THEN '''{}''::ff_internal.step[]'
                                       ELSE 'NULL::' || CASE
                                           WHEN y.typnamespace = 'pg_catalog'::regnamespace THEN 'pg_catalog.'
                                               || quote_ident(y.typname)
