@@ -30,7 +30,8 @@ def load(path):
 
 def completed(o):
     """Adds the inputs that came after it was stored, from the rows of the extension's tables; drops a former one."""
-    o['input'].update(held_once(o['samples'], o['intervals']))
+    if 'held_from' not in o['input']:
+        o['input'].update(held_once(o['samples'], o['intervals']))
     for i in (o['input'], o.get('mirror')):
         if i:
             i.pop('statement_wal_records', None)
