@@ -124,8 +124,6 @@ left.
 
 ## Why it does not flip
 
-- **Fits build on each other**: the cost of a step is a mean of the last fit and the new one. The last one has three
-  times the weight if it was made of as many updates. A fit made with other settings does not count.
 - **A change must be worth the trouble**: save `fillfactor_advisor.min_worth` (1 %) of the WAL or time that the
   updates of the costliest table cost, or 8 MB of disk; half of that if it was advised before. Partitions are judged
   together, so not here. A fillfactor is raised where a table is hardly updated, whatever that saves. Where most of
@@ -135,7 +133,7 @@ left.
   will again: twice as many rows were inserted as it has.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no
   change is better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than
-  half of `min_gain`.
+  half of `min_gain`, or when settings of the model are changed.
 - **A fillfactor below 100** was chosen by somebody, so a change must be better in seven of ten workloads. A second
   lowering after advice from here must save five times `min_gain`.
 - **Lowering** needs 2 % of the updates not HOT, and never predicts a smaller HOT share than was seen. If it makes no
