@@ -212,7 +212,11 @@ BEGIN
     SELECT p.* INTO earlier FROM ff_internal.page_sample p WHERE p.rel_id = id AND p.sampled_at = r.sampled_at;
     IF EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'table' AND o.id = r.relid) THEN
         -- a mirror has no pages, so there is nothing to pool
-        EXECUTE 'SELECT * FROM ff_hub.observed_sample($1, $2)' INTO s USING r.relid, earlier;
+        EXECUTE 'SELECT o.blocks, 0, 0, 0, o.live_rows, o.dead_rows, o.rows_per_page, o.inserted_width
+                   FROM ff_hub.observed_sample($1, $2, $3) o'
+           INTO s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_rows, s.dead_rows, s.rows_per_page,
+                s.inserted_width
+          USING r.relid, id, earlier.inserted_width;
         earlier := NULL;
     ELSE
         s := ff_internal.sample(r.relid);

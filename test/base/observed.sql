@@ -216,45 +216,44 @@ SELECT is(ff_internal.inserted_width('account'::regclass), NULL, 'no inserts, no
 BEGIN;
 UPDATE ff_internal.observed SET said = said - 'width' || '{"heap_bytes": 163840000, "relpages": 0, "reltuples": -1}'
 	WHERE kind = 'table' AND id = 'job'::regclass;
-SELECT is((ff_hub.observed_sample('job'::regclass, NULL)).inserted_width, 211::real,
+SELECT is((ff_hub.observed_sample('job'::regclass)).inserted_width, 211::real,
 	'where pg_stats is denied and pages have much room, it counts');
 UPDATE ff_internal.statement_history SET wal_fpi = rows;
-SELECT is(round((ff_hub.observed_sample('job'::regclass, NULL)).inserted_width)::int,
+SELECT is(round((ff_hub.observed_sample('job'::regclass)).inserted_width)::int,
 	round(8168 / 14.0 - 4)::int, 'not with full-page images: then pages tell');
 ALTER TABLE job SET (fillfactor = 70);
-SELECT is(round((ff_hub.observed_sample('job'::regclass, NULL)).inserted_width)::int,
+SELECT is(round((ff_hub.observed_sample('job'::regclass)).inserted_width)::int,
 	round((0.7 * 8192 - 24) / 14 - 4)::int, 'of pages that are filled to the fillfactor');
 INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
 SELECT rel_id, 'fillfactor', now(), now(), epoch_id, 90, 70 FROM ff_internal.relation WHERE relname = 'job';
-SELECT is(round((ff_hub.observed_sample('job'::regclass,
-	jsonb_populate_record(NULL::ff_internal.page_sample, jsonb_build_object('rel_id', rel_id)))).inserted_width)::int,
+SELECT is(round((ff_hub.observed_sample('job'::regclass, rel_id)).inserted_width)::int,
 	round((0.9 * 8192 - 24) / 14 - 4)::int, 'or to one that the table had')
 	FROM ff_internal.relation WHERE relname = 'job';
 UPDATE ff_internal.observed SET said = said || '{"live": 10}' WHERE kind = 'table' AND id = 'job'::regclass;
-SELECT is((ff_hub.observed_sample('job'::regclass, NULL)).inserted_width, 2032::real,
+SELECT is((ff_hub.observed_sample('job'::regclass)).inserted_width, 2032::real,
 	'rows are not longer than TOAST lets them be');
 UPDATE ff_internal.observed SET said = said || '{"live": 240000, "reltuples": 120000}'
 		|| jsonb_build_object('counted', said->'counted' || '{"inserted": 130000, "deleted": 10000}')
 	WHERE kind = 'table' AND id = 'job'::regclass;
-SELECT is((ff_hub.observed_sample('job'::regclass, NULL)).live_rows, 120000::float8,
+SELECT is((ff_hub.observed_sample('job'::regclass)).live_rows, 120000::float8,
 	'rows that the statistics count twice count once');
 UPDATE ff_internal.observed SET said = said - 'maintained_at'
 		|| '{"live": 0, "relpages": 600, "reltuples": 54000, "heap_bytes": 8192000}'
 	WHERE kind = 'table' AND id = 'job'::regclass;
-SELECT is((ff_hub.observed_sample('job'::regclass, NULL)).live_rows, 90000::float8,
+SELECT is((ff_hub.observed_sample('job'::regclass)).live_rows, 90000::float8,
 	'after a reset its rows are as many a page as when it was analyzed');
 UPDATE ff_internal.observed SET said = said || '{"relpages": 499}' WHERE kind = 'table' AND id = 'job'::regclass;
 SELECT is((s.live_rows, s.rows_per_page)::text, (NULL::float8, NULL::real)::text,
 	'not if it has more than twice as many pages since: how many is not known')
-	FROM ff_hub.observed_sample('job'::regclass, NULL) s;
+	FROM ff_hub.observed_sample('job'::regclass) s;
 UPDATE ff_internal.observed SET said = said || '{"live": 60000, "reltuples": 100}'
 	WHERE kind = 'table' AND id = 'job'::regclass;
-SELECT is((ff_hub.observed_sample('job'::regclass, NULL)).live_rows, 60000::float8,
+SELECT is((ff_hub.observed_sample('job'::regclass)).live_rows, 60000::float8,
 	'unless more were counted: then there was no reset');
 UPDATE ff_internal.observed SET said = said || '{"live": 0, "relpages": 0, "reltuples": -1}'
 		|| jsonb_build_object('counted', said->'counted' || '{"inserted": 0, "deleted": 0}')
 	WHERE kind = 'table' AND id = 'job'::regclass;
-SELECT is((ff_hub.observed_sample('job'::regclass, NULL)).live_rows, NULL,
+SELECT is((ff_hub.observed_sample('job'::regclass)).live_rows, NULL,
 	'nor is it if it was never analyzed, and has pages that nothing was inserted into');
 UPDATE ff_internal.page_sample SET live_rows = NULL, rows_per_page = NULL;
 SELECT is((action, cause, split_part(reason, E'\n', 1))::text, ('wait', 'no_data',

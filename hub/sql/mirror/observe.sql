@@ -68,20 +68,19 @@ $$;
 -- NULL. The length is that of pg_stats, or else the least of: that by the WAL of inserts, and the
 -- shortest of which no more rows fit into a page than are seen there, when they were last counted, now, or in an
 -- earlier sample. The shortest, because a step that is right for longer rows may change nothing for shorter ones.
-CREATE FUNCTION ff_hub.observed_sample(relation oid, earlier ff_internal.page_sample)
-RETURNS ff_internal.page_sample
+CREATE FUNCTION ff_hub.observed_sample(
+    relation oid, id bigint DEFAULT NULL, earlier_width real DEFAULT NULL, OUT blocks bigint, OUT live_rows float8,
+    OUT dead_rows float8, OUT rows_per_page real, OUT inserted_width real)
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     -- TOAST_TUPLE_TARGET: longer rows move columns out
     longest CONSTANT float8 := 2032;
-    s ff_internal.page_sample;
 BEGIN
-    SELECT p.blocks, 0, 0, 0, p.live, x.dead, p.live / nullif(p.blocks, 0),
-           coalesce(x.width, least(greatest(24, least(longest, l.shortest)), earlier.inserted_width,
+    SELECT p.blocks, p.live, x.dead, p.live / nullif(p.blocks, 0),
+           coalesce(x.width, least(greatest(24, least(longest, l.shortest)), earlier_width,
                                    ff_internal.inserted_width(relation)))
-      INTO s.blocks, s.blocks_read, s.blocks_new, s.blocks_bad, s.live_rows, s.dead_rows, s.rows_per_page,
-           s.inserted_width
+      INTO blocks, live_rows, dead_rows, rows_per_page, inserted_width
       FROM ff_internal.observed o
      CROSS JOIN LATERAL jsonb_to_record(o.said) x(
            heap_bytes bigint, live float8, dead float8, width float8, relpages float8, reltuples float8,
@@ -103,7 +102,7 @@ BEGIN
      CROSS JOIN LATERAL (
            SELECT 81.92 * greatest(ff_internal.effective_fillfactor(c.reloptions),
                                    (SELECT max(h.old_fillfactor) FROM ff_internal.change h
-                                     WHERE h.rel_id = earlier.rel_id)) - 24
+                                     WHERE h.rel_id = observed_sample.id)) - 24
              FROM pg_class c WHERE c.oid = relation) f(filled)
      CROSS JOIN LATERAL (
            SELECT min(v.bytes / (v.rows + 1) - 4)
@@ -111,6 +110,5 @@ BEGIN
                           (8168, (p.live + x.dead) / nullif(p.blocks, 0))) v(bytes, rows)
             WHERE v.rows > 0) l(shortest)
      WHERE o.kind = 'table' AND o.id = relation;
-    RETURN s;
 END
 $$;
