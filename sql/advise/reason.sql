@@ -310,7 +310,7 @@ RETURN (
            THEN format('fewer updates would be HOT: %s once settled, %s if nothing is done',
                        ff_internal.percent(n.settled_hot_pct), ff_internal.percent(now.settled_hot_pct))
            WHEN 'no_hot_gain'
-           THEN format('hardly any update more would be HOT: less than %s is not clear enough then',
+           THEN format('hardly any update more would be HOT: for that, less than %s is not clear enough',
                        ff_internal.percent(ff_internal.setting('min_gain') * ff_internal.threshold('CLEAR_GAINS')))
            WHEN 'settled' THEN 'nearly all updates are HOT already'
            WHEN 'any_rewrite' THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor)
@@ -325,8 +325,8 @@ RETURN (
                        pg_size_pretty(ff_internal.threshold('WORTH_DISK')::bigint))
            WHEN 'siblings' THEN 'not over all partitions'
            WHEN 'nearer' THEN format('that is not clearly more than %s, which is nearer to today''s', d.step)
-           WHEN 'standing'
-           THEN format('that is not clearly more than %s, which the prediction before this one preferred', d.step)
+           WHEN 'standing' THEN format('that is not clearly more than %s, which was advised before', d.step)
+           WHEN 'no_better' THEN format('that is not clearly more than %s', d.step)
            WHEN 'unsure'
            THEN 'that is not sure: by some of what may explain the updates seen, it would save nothing' END
       FROM ff_internal.step_at(f.steps, step) n, ff_internal.step_at(f.steps, d.current_step) now);

@@ -21,7 +21,8 @@ CREATE TYPE ff_internal.decision AS (
     best_step              integer,  -- fillfactor of the step that costs least
     best_gain              float8,   -- cost now / cost at that step
     best_refused           text,     -- why it is not advised: as because, or min_gain, settled (nearly all are HOT),
-        -- unsure, nearer (step is, to today's), standing (step was advised before); NULL: it is, or because says it
+        -- unsure, nearer (step is, to today's), standing (step was advised before), no_better; NULL: it is, or because
+        -- says it
     confidence             float8,   -- 0 to 1: the product of the next eight
     of_updates             float8,   -- updates seen (inserts, if there are hardly any) / needed_updates, at most 1
     of_time                float8,   -- time observed: 0.5 at first, 1 after a day with three cycles, by a square root

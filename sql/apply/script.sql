@@ -90,10 +90,13 @@ BEGIN ATOMIC
                a.disk_bytes_change AS disk, a.relation::oid AS oid, a.action, to_jsonb(a) - 'ddl' || jsonb_build_object(
                    'wal_saved', v.wal_saved, 'wal_now', v.wal_now, 'saves', ff_internal.wal_saved(
                        v.wal_saved, ff_internal.updates_per_s(v.evidence), (v.evidence).window_s)) AS facts,
-               a.needs_rewrite AS rewrite, CASE a.action
-               WHEN 'raise' THEN format('gives back %s at once; otherwise new rows fill the old pages only gradually',
-                                        pg_size_pretty(a.size_bytes - a.predicted_size_bytes))
-               ELSE 'old pages keep their density until then; by the model, it saves more than it costs' END AS reason
+               a.needs_rewrite AS rewrite,
+               CASE WHEN a.action = 'raise'
+                         AND a.predicted_size_bytes < (1 - ff_internal.threshold('FREED')) * a.size_bytes
+                    THEN format('gives back %s at once; otherwise new rows fill the old pages only gradually',
+                                pg_size_pretty(a.size_bytes - a.predicted_size_bytes))
+                    ELSE 'old pages keep their density until then; by the model, it saves more than it costs'
+               END AS reason
           FROM (SELECT NULL::regclass AS relation WHERE target IS NULL
                 UNION ALL
                 SELECT coalesce(t.relid, target)

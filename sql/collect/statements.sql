@@ -271,7 +271,7 @@ BEGIN
     WITH compared AS MATERIALIZED (
         SELECT s.statement_id, n AS entry, b.stats_reset = $2 AS known, d.difference,
                -- the same entry as in the baseline
-               coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at AND NOT d.fell
+               coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at AND d.fell IS NOT TRUE
                         -- Without entered_at, min and max show an entry that was evicted and came back: they must not
                         -- shrink, and after any eviction one of them must be unchanged, to the nanosecond.
                         AND (n.entered_at IS NOT NULL OR (w.counted).calls = 0
@@ -298,7 +298,7 @@ BEGIN
                SELECT jsonb_object_agg(key, greatest(0, c.value::numeric - o.value::numeric)),
                       min(c.value::numeric - o.value::numeric) FILTER (WHERE key <> 'squares') < 0
                  FROM jsonb_each_text(to_jsonb(n.counted)) c JOIN jsonb_each_text(to_jsonb(w.counted)) o USING (key)
-               ) d(difference, fell)
+                WHERE n.counted <> w.counted) d(difference, fell)
     ), baselines AS (
         INSERT INTO ff_internal.statement_baseline (statement_id, userid, stats_reset, seen_at, entry)
         SELECT d.statement_id, (d.entry).userid, $2, $5, d.entry

@@ -55,7 +55,7 @@ CREATE TYPE ff_internal.table_evidence AS (
     seen_hot             float8, -- superseded_hot of the sample; NULL: sampled before the last change
     seen_same_page       float8, -- superseded_same_page, likewise
     seen_newpage         float8, -- superseded_newpage, likewise
-    loaded_anew          boolean,    -- hardly any row has the mark of a HOT update, which a rewrite clears
+    loaded_anew          boolean,    -- no more rows have the mark of a HOT update than not: a rewrite clears it
     indexed_share        float8, -- see indexed_share(); NULL: unknown, or nearly all recent updates were HOT
     hot_share            float8, -- HOT share of the recent updates, 0 to 1
     newpage_share        float8, -- as split_updates() says of the recent updates, to kept_with_room

@@ -582,7 +582,8 @@ find_best(const DnFacts *f, DnDecision *d)
 		why != NULL ? why :
 		is(d->because, "more_wal") && f->step_wal[then] > f->wal_now ? "more_wal" :
 		d->step == d->current_step ? "unsure" :
-		fabs(d->step - d->current_step) < fabs(best.step - d->current_step) ? "nearer" : "standing";
+		fabs(d->step - d->current_step) < fabs(best.step - d->current_step) ? "nearer" :
+		stands(f, d) ? "standing" : "no_better";
 }
 
 /*

@@ -70,7 +70,7 @@ FACT(update_call_rows)
 FACT(set_apart)					/* rows of an update that happened once, which the fit left out */
 FACT(updated_once)				/* by statements that ran once; looked up if a lower fillfactor pays */
 FACT(updated_in_burst)			/* in its busiest two hours; likewise, after a day */
-FACTS(step_fillfactor)			/* its curve */
+FACTS(step_fillfactor)			/* its curve, from 100 downwards */
 FACTS(step_cost)
 FACTS(step_hot)					/* predicted HOT share, percent */
 FACTS(step_settled)				/* and once settled */

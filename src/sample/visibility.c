@@ -106,6 +106,7 @@ ff_visibility_begin(Relation rel, FfXacts *xacts)
 	refresh_range(xacts);
 	xacts->next = xacts->limit;
 	xacts->horizon = GetOldestNonRemovableTransactionId(rel);
-	/* our first snapshot began at this xid, unless one that was running then still runs */
-	xacts->held_by_us = TransactionIdIsInProgress(MyProc->xmin) ? GetActiveSnapshot()->xmax : MyProc->xmin;
+	/* our first snapshot began at this xid, unless another transaction that was running then still runs */
+	xacts->held_by_us = TransactionIdIsInProgress(MyProc->xmin) &&
+		!TransactionIdIsCurrentTransactionId(MyProc->xmin) ? GetActiveSnapshot()->xmax : MyProc->xmin;
 }

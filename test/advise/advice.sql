@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(194);
+SELECT plan(195);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -405,7 +405,7 @@ SELECT matches(said('indexed', '{}', '{"cost": 1, "hot_pct": 1, "hot_pct_low": 0
 SELECT matches(said('indexed', '{}', '{"cost": 1, "hot_pct": 1}',
 	'{"action": "keep", "because": "no_hot_gain", "step": 70, "gain": 1.05}'),
     '[.] 70 would save 4.8 % of its cost, because the old and the new version of a row share a page more often, '
-    'but hardly any update more would be HOT: less than 10 % is not clear enough then[.]$',
+    'but hardly any update more would be HOT: for that, less than 10 % is not clear enough[.]$',
     'kept: the reason names the step and why not, once');
 SELECT matches(said('settled', '{}', '{"cost": 1, "hot_pct": 94.2}',
 	'{"action": "keep", "because": "less_hot", "step": 70, "gain": 1.2}'),
@@ -419,12 +419,13 @@ SELECT matches(said('full', '{}', '{"cost": 1, "hot_pct": 39, "settled_hot_pct":
   FROM (VALUES ('less_hot', 'fewer updates would be HOT: 39 % predicted, 40 % seen'),
                ('less_hot_settled', 'fewer updates would be HOT: 39 % predicted once settled, 40 % seen'),
                ('less_hot_than_kept', 'fewer updates would be HOT: 1 % once settled, [0-9.]+ % if nothing is done'),
-               ('no_hot_gain', 'hardly any update more would be HOT: less than 10 % is not clear enough then'),
+               ('no_hot_gain', 'hardly any update more would be HOT: for that, less than 10 % is not clear enough'),
                ('any_rewrite', 'most of that is what any rewrite saves, at 100 too'),
                ('settled', 'nearly all updates are HOT already'), ('siblings', 'not over all partitions'),
                ('more_wal', 'it would write [0-9.]+ % more WAL'), ('unsure', 'that is not sure'),
                ('nearer', 'that is not clearly more than 90, which is nearer to today''s'),
-               ('standing', 'that is not clearly more than 90, which the prediction before this one preferred'),
+               ('standing', 'that is not clearly more than 90, which was advised before'),
+               ('no_better', 'that is not clearly more than 90'),
                ('min_gain', 'less than 2 % is not worth a change')) v(refused, why);
 SELECT matches(said('full', '{}', '{"cost": 1.1999, "hot_pct": 80}',
 	'{"action": "keep", "changes": false, "because": null, "step": 100, "current_step": 100}'),

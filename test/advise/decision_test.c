@@ -368,7 +368,9 @@ test_best(void)
 	BEST(70, NULL, "or the one advised", f.step_cost[1] = 1, f.step_cost[2] = 1.0004);
 	BEST(100, NULL, "the present one costs least", KEPT, f.step_cost[0] = 1.0004);
 	BEST(70, "nearer", "one nearer to today's is advised", f.advised_step = 90);
-	BEST(90, "standing", "one farther away is advised", f.step_cost[1] = 1, f.step_cost[2] = 1.05);
+	BEST(90, "no_better", "one farther away is advised", f.step_cost[1] = 1, f.step_cost[2] = 1.05);
+	BEST(90, "standing", "one that was advised before", f.step_cost[1] = 1, f.step_cost[2] = 1.05,
+		 f.standing_from = 100, f.standing_to = 70);
 	BEST(70, "less_hot", "fewer updates would be HOT", KEPT, f.step_hot[2] = 49.9);
 	BEST(70, "less_hot_than_kept", "fewer than if nothing is done", KEPT, f.step_settled[0] = 98, f.step_settled[2] = 95);
 	BEST(70, "no_hot_gain", "no more would be, for little", KEPT, f.step_hot[2] = 51, f.best_gain = 1.1);
