@@ -251,7 +251,7 @@ For a change, or a rewrite that pays at the fillfactor it has (keep): gain_pct: 
 'weighted by the settings), percent. wal_bytes_per_day_saved, cpu_seconds_per_day_saved: at the rate of the window; '
 'NULL until an hour was watched. '
 'disk_bytes_change: table and indexes. needs_rewrite: a rewrite saves more within fillfactor_advisor.payback_time, '
-'with as many rows as now, than it costs; or, raised, it frees a tenth of the table. rewrite_disk_bytes, '
+'with as many rows as now, than it costs; or it is hardly updated and, raised, a tenth smaller. rewrite_disk_bytes, '
 'rewrite_wal_bytes, rewrite_seconds: cost of the least disturbing way; excludes I/O time if no collection timed I/O '
 '(track_io_timing).
 observed: time that the window covers. provisional: less than a day. reason: why, one part a line. ddl: the '

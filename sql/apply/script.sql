@@ -91,8 +91,7 @@ BEGIN ATOMIC
                    'wal_saved', v.wal_saved, 'wal_now', v.wal_now, 'saves', ff_internal.wal_saved(
                        v.wal_saved, ff_internal.updates_per_s(v.evidence), (v.evidence).window_s)) AS facts,
                a.needs_rewrite AS rewrite,
-               CASE WHEN a.action = 'raise'
-                         AND a.predicted_size_bytes < (1 - ff_internal.threshold('FREED')) * a.size_bytes
+               CASE WHEN a.cause = 'few_updates'
                     THEN format('gives back %s at once; otherwise new rows fill the old pages only gradually',
                                 pg_size_pretty(a.size_bytes - a.predicted_size_bytes))
                     ELSE 'old pages keep their density until then; by the model, it saves more than it costs'

@@ -540,7 +540,7 @@ rewrite(const DnFacts *f, const DnDecision *d)
 	return bloated ? "possible" : NULL;
 }
 
-/* Whether to rewrite its pages: that pays, or a raise frees enough of them. */
+/* Whether to rewrite its pages: that pays, or it is hardly updated, and a raise frees enough of them. */
 static int
 rewrites(const DnFacts *f, const DnDecision *d)
 {
@@ -549,7 +549,7 @@ rewrites(const DnFacts *f, const DnDecision *d)
 	if (!d->changes || then < 0)
 		return is(d->rewrite, "pays");
 	return f->step_rewrites[then] > 0 ||
-		(is(d->action, "raise") && f->step_bytes[then] < (1 - FREED) * f->heap_now);
+		(is(d->seen_cause, "few_updates") && f->step_bytes[then] < (1 - FREED) * f->heap_now);
 }
 
 /*

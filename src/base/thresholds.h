@@ -35,7 +35,7 @@ THRESHOLD(UNKNOWN, 0.5)			/* factor for what is unknown: lost counters, indexed 
 THRESHOLD(CALIBRATED, 0.8)		/* accuracy of earlier predictions that changes nothing */
 THRESHOLD(GROWS, 2)				/* times the size, from which more confidence is needed */
 THRESHOLD(WORTH_DISK, 8388608)	/* bytes of disk that are worth a change, whatever else it saves */
-THRESHOLD(FREED, 0.1)			/* part of its pages that a rewrite after a raise must free */
+THRESHOLD(FREED, 0.1)			/* part of its pages that a rewrite of a hardly updated table must free */
 THRESHOLD(SHOWN, 1.0005)		/* times the least cost: as shown, the same */
 THRESHOLD(BLOAT, 2)				/* times the size that its rows need: bloat */
 THRESHOLD(BLOAT_BYTES, 1048576)	/* and the difference, bytes */
