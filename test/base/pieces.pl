@@ -38,7 +38,7 @@ sub code
 	$text =~ s/--[^\n]*//g;
 	$text =~ s/^COMMENT ON .*?\n?\s+IS\s+(?:E?'(?:[^']|'')*'\s*)+;//gms;
 	# the core knows no more of a mirror's hub than these calls, in mirrors only
-	$text =~ s/EXECUTE 'SELECT (?:\* FROM )?ff_hub\.observe(?:d_sample)?\([^']*'//g;
+	$text =~ s/EXECUTE 'SELECT [^']*ff_hub\.observe(?:d_sample)?\([^']*'//g;
 	return $text;
 }
 # with its schema: both extensions have a function check_role
