@@ -206,6 +206,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	double		v = u[G_LAG] < alone ? 0 :
 		PR_LAG.none + (1 - PR_LAG.none) * (u[G_LAG] - alone) / (1 - alone);
 	double		fresh = 0;
+	double		overlap = 0;	/* 1: passes may overlap, which samples seldom see */
 	double		ours = 0,		/* transactions a tick, of the replay and of the table */
 				real = 0;
 	double		near,
@@ -217,6 +218,8 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 		const TwinClass *c = &l->class[i];
 		int			share = c->rows * bound(c->stride, 1, TW_ROWS) >= FIT_SHARE * p->rows;
 
+		if (c->command == EV_UPDATE && share && !c->once)
+			overlap = 1;
 		ours += c->rate / c->rows;
 		real += c->rate / (share ? c->rows / p->scale : c->rows);
 		if (c->pick == TW_NEWEST || c->pick == TW_IN_TURN)
@@ -231,7 +234,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	rows = p->mean_live * p->scale * ours;
 	dead = or_else(e->recent_dead, 0) * (p->live + p->cold) / p->live;
 	if (!isnan(e->recent_share))
-		l->lag = bound(l->lag, 0, (UNSEEN_DEAD + e->recent_share * dead) * rows);
+		l->lag = bound(l->lag, 0, fmax((UNSEEN_DEAD + e->recent_share * dead) * rows, overlap));
 	l->held_from = p->held_from;
 	l->held_until = p->held_until;
 	if (isnan(e->held_until) && e->recent_share > 0 && dead > 0)

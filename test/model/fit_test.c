@@ -315,6 +315,24 @@ test_snapshots(void)
 	ok(right, "a snapshot that was held once is held then, and never again");
 }
 
+/* Two sessions pass over the table at the same time: each finds the versions of the other, which it may not prune. */
+static void
+test_overlap(void)
+{
+	TwinWorkload	l = workload_of(136, 2000);
+	Evidence	e;
+
+	l.class[0].rows = 2000;
+	l.class[0].all_rows = 1;
+	l.class[0].pick = TW_SWEEP;
+	l.lag = 1;
+	e = observe(&l, 70, 8, 1);
+	add_statement(&e, &l.class[0]);
+	misfit(&e);
+	ok(fit.plan.split.hot < 0.9 && workload(0)->lag > 0.5 && workload(0)->lag <= 1,
+	   "passes over the table that overlap: snapshots of the other, although no sample shows what they keep");
+}
+
 /* An update of all rows that happened once explains its pages, and is not repeated. */
 static void
 test_event(void)
@@ -466,6 +484,7 @@ main(void)
 	test_two_statements();
 	test_shares();
 	test_snapshots();
+	test_overlap();
 	test_event();
 	test_contradictions();
 	test_before();
