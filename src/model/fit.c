@@ -69,6 +69,7 @@ static const double
 #define FATE_ROWS		20.0	/* most rows of a transaction that count as one in counting noise */
 #define EFFECTIVE		6.0		/* least effective number of draws */
 #define POWER			0.25	/* highest power of the likelihood */
+#define UNEXPLAINED_MISFIT	7.0	/* of a fit in which no pass over the table overlaps another */
 
 /* Coordinates: six of each class, then those of the table. */
 enum
@@ -206,7 +207,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	double		v = u[G_LAG] < alone ? 0 :
 		PR_LAG.none + (1 - PR_LAG.none) * (u[G_LAG] - alone) / (1 - alone);
 	double		fresh = 0;
-	double		overlap = 0;	/* 1: passes may overlap, which samples seldom see */
+	int			passes = 0;		/* over much of the table */
 	double		ours = 0,		/* transactions a tick, of the replay and of the table */
 				real = 0;
 	double		near,
@@ -218,8 +219,7 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 		const TwinClass *c = &l->class[i];
 		int			share = c->rows * bound(c->stride, 1, TW_ROWS) >= FIT_SHARE * p->rows;
 
-		if (c->command == EV_UPDATE && share && !c->once)
-			overlap = 1;
+		passes |= c->command == EV_UPDATE && share && !c->once;
 		ours += c->rate / c->rows;
 		real += c->rate / (share ? c->rows / p->scale : c->rows);
 		if (c->pick == TW_NEWEST || c->pick == TW_IN_TURN)
@@ -234,7 +234,8 @@ make_snapshots(const FitPlan *p, const Evidence *e, const double *u, TwinWorkloa
 	rows = p->mean_live * p->scale * ours;
 	dead = or_else(e->recent_dead, 0) * (p->live + p->cold) / p->live;
 	if (!isnan(e->recent_share))
-		l->lag = bound(l->lag, 0, fmax((UNSEEN_DEAD + e->recent_share * dead) * rows, overlap));
+		l->lag = bound(l->lag, 0, fmax((UNSEEN_DEAD + e->recent_share * dead) * rows,
+									   passes && p->overlap));
 	l->held_from = p->held_from;
 	l->held_until = p->held_until;
 	if (isnan(e->held_until) && e->recent_share > 0 && dead > 0)
@@ -490,8 +491,8 @@ tempered_weights(FitParticle *x, double power)
  * The same draws for each table, so that equal evidence gives equal weights and a small
  * difference of the evidence a small one of the weights.
  */
-void
-ff_fit(FitWork *w, const Evidence *e, Fit *fit)
+static void
+draw_workloads(FitWork *w, const Evidence *e, Fit *fit)
 {
 	uint64_t	r = UINT64_C(0x9E3779B97F4A7C15);
 	double		sum = 0;
@@ -521,6 +522,19 @@ ff_fit(FitWork *w, const Evidence *e, Fit *fit)
 	for (int i = 0; i < fit->n; i++)
 		fit->particle[i].weight /= sum;
 	fit->misfit = -2 * fit->particle[0].log_likelihood / (FREEDOM + 1);
+}
+
+/* If nothing explains the table, passes over it may overlap: samples seldom see what they keep from each other. */
+void
+ff_fit(FitWork *w, const Evidence *e, Fit *fit)
+{
+	FitPlan    *p = &fit->plan;
+
+	draw_workloads(w, e, fit);
+	for (int i = 0; i < p->nslots && fit->misfit > UNEXPLAINED_MISFIT; i++)
+		p->overlap |= p->slot[i].command == EV_UPDATE && p->slot[i].rows >= FIT_SHARE * p->mean_live;
+	if (p->overlap)
+		draw_workloads(w, e, fit);
 }
 
 void

@@ -74,6 +74,7 @@ typedef struct FitPlan
 	double		together;		/* rows of a page updated together; NAN: unknown */
 	double		xids_per_tick;	/* transactions of the cluster; NAN: unknown */
 	double		insert_distance;	/* rows inserted between insert and update; NAN: unknown */
+	int			overlap;		/* passes over the table may overlap, whatever samples show; see ff_fit() */
 	double		start_rows;		/* rows at the start of a replay; fewer if the table grows */
 	/* the course of a replay, in ticks */
 	double		before;			/* before the window */
