@@ -70,18 +70,19 @@ AS $$
          CROSS JOIN LATERAL (SELECT CASE WHEN x.still IS NOT NULL THEN x.still WHEN x.name = ANY (u.computed) THEN false
                                          WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END) g(still)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id
+    ), others AS (
+        SELECT (SELECT coalesce(sum(u.weight), 0) FROM updating u
+                 WHERE u.statement_id IN (SELECT t.statement_id FROM touching t
+                                           WHERE NOT t.summarizing AND t.still IS NOT TRUE))
+               >= ff_internal.threshold('EXPLAINED')
+                  * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0)) AS explain
+          FROM ff_internal.relation r JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+         WHERE r.relid = relation AND r.closed_at IS NULL AND i.ended_at > now() - ff_internal.lookback()
     ), judged AS MATERIALIZED (
         SELECT t.*, b.blocks, count(*) FILTER (WHERE b.blocks) OVER (PARTITION BY t.statement_id) AS in_the_way
           FROM touching t
-         CROSS JOIN (SELECT (SELECT coalesce(sum(u.weight), 0) FROM updating u
-                              WHERE EXISTS (SELECT FROM touching o WHERE o.statement_id = u.statement_id
-                                               AND NOT o.summarizing AND o.still IS NOT TRUE))
-                            >= ff_internal.threshold('EXPLAINED')
-                               * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0))
-                       FROM ff_internal.relation r JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
-                      WHERE r.relid = relation AND r.closed_at IS NULL
-                        AND i.ended_at > now() - ff_internal.lookback()) f(fits)
-         CROSS JOIN LATERAL (SELECT NOT t.summarizing AND (t.still AND f.fits) IS NOT TRUE) b(blocks)
+         CROSS JOIN others o
+         CROSS JOIN LATERAL (SELECT NOT t.summarizing AND (t.still AND o.explain) IS NOT TRUE) b(blocks)
     ), found AS (
         SELECT t.indexrelid, t.summarizing, true AS seen, coalesce(sum(p.part), 0) AS share,
                coalesce(sum(p.part) FILTER (WHERE t.in_the_way = 1), 0) AS alone,

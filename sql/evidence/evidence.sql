@@ -87,6 +87,20 @@ RETURN (SELECT coalesce(range_agg(tstzrange(h.since, h.last_seen_at, '[]')), '{}
 CREATE FUNCTION ff_internal.held_back(id bigint, since timestamptz, sampled timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$
+    WITH did AS (
+        SELECT i.updated, i.hot_updated AS hot, h.ranges && tstzrange(i.began_at, i.ended_at, '()') AS held,
+               i.began_at >= upper(h.ranges) AS after
+          FROM ff_internal.counter_interval i
+         CROSS JOIN (SELECT ff_internal.held_times(held_back.since) AS ranges OFFSET 0) h
+         WHERE i.rel_id = id AND i.began_at >= held_back.since
+    ), sums AS (
+        SELECT coalesce(sum(d.updated) FILTER (WHERE d.held), 0)::float8 AS held,
+               sum(d.hot) FILTER (WHERE d.held) AS held_hot,
+               coalesce(sum(d.updated) FILTER (WHERE NOT d.held), 0)::float8 AS free,
+               sum(d.hot) FILTER (WHERE NOT d.held) AS free_hot,
+               sum(d.updated) FILTER (WHERE d.after) AS after, sum(d.hot) FILTER (WHERE d.after) AS after_hot
+          FROM did d
+    )
     SELECT CASE WHEN c.free >= 100 AND c.free_hot >= k.mostly * c.free
                      AND c.held_hot / c.held < c.free_hot / c.free - 0.1
                 THEN format('%s of its updates were HOT while an old snapshot was held, %s otherwise',
@@ -97,18 +111,7 @@ AS $$
                                     round(s.recently_dead_rows::numeric), round(s.live_rows::numeric))
                         FROM ff_internal.page_sample s
                        WHERE s.rel_id = id AND s.sampled_at = sampled AND ff_internal.most_wait(s, 0.3) LIMIT 1) END
-      FROM (SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0)::float8 AS held,
-                   sum(i.hot_updated) FILTER (WHERE o.held) AS held_hot,
-                   coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0)::float8 AS free,
-                   sum(i.hot_updated) FILTER (WHERE NOT o.held) AS free_hot,
-                   sum(i.updated) FILTER (WHERE o.after) AS after,
-                   sum(i.hot_updated) FILTER (WHERE o.after) AS after_hot
-              FROM ff_internal.counter_interval i
-             CROSS JOIN (SELECT ff_internal.held_times(held_back.since) AS ranges OFFSET 0) h
-             CROSS JOIN LATERAL (SELECT h.ranges && tstzrange(i.began_at, i.ended_at, '()'),
-                                        i.began_at >= upper(h.ranges)) o(held, after)
-             WHERE i.rel_id = id AND i.began_at >= held_back.since) c
-     CROSS JOIN ff_internal.threshold('MOSTLY_HOT') k(mostly)
+      FROM sums c, ff_internal.threshold('MOSTLY_HOT') k(mostly)
      WHERE c.held > 0
        AND (c.after >= ff_internal.setting('min_updates') AND c.after_hot < k.mostly * c.after) IS NOT TRUE
 $$;

@@ -5,9 +5,9 @@ CREATE FUNCTION ff_internal.rows_per_page(fillfactor integer, width float8) RETU
 AS 'MODULE_PATHNAME', 'ff_rows_per_page'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
 
--- Returns the choice and the curve (src/model/choice.h): an object with the members choice and steps, of these types.
--- evidence: see model_input(). curve: replay all steps even if the choice does not need them. NULL if no row length is
--- known. Errors: 42703 the evidence lacks a column, 42804 a column is no number.
+-- Returns the choice and the curve: an object with the members choice and steps, of these types. evidence: see
+-- model_input(). curve: replay all steps even if the choice does not need them. NULL if no row length is known. Errors:
+-- 42703 the evidence lacks a column, 42804 a column is no number.
 CREATE FUNCTION ff_internal.model(evidence record, curve boolean) RETURNS json
 AS 'MODULE_PATHNAME', 'ff_model'
 LANGUAGE c STABLE PARALLEL SAFE COST 100000;
@@ -181,44 +181,46 @@ $$;
 CREATE FUNCTION ff_internal.model_input(e ff_internal.table_evidence, last ff_internal.fit DEFAULT NULL) RETURNS record
 LANGUAGE sql STABLE
 AS $$
-    SELECT i
-      FROM (SELECT n.*, t.*, h.*, (e.since).*, e.since_change_s AS observed_s,
-                   greatest(0, r.updated - coalesce((e.since).updated, 0)) AS earlier_updated,
-                   coalesce(e.indexed_share, ff_internal.indexed_share(
-                       e.relation, e.began_at, (e.counted).updated, e.hot_share, e.seen_same_page)) AS indexed_share,
-                   e.blocks, e.live_rows, e.rows_per_page, s.rows_per_page_max, s.updated_pct,
-                   e.seen_hot, e.seen_same_page, e.seen_newpage AS seen_moved,
-                   s.inserted_length::float8[], s.updated_length::float8[], s.group_old_page::float8[],
-                   s.group_new_page::float8[], s.update_distance::float8[], s.update_age::float8[],
-                   e.fillfactor, e.indexes, e.index_bytes, e.ram_bytes,
-                   -- a step that the decision refused does not stand
-                   CASE WHEN last.from_fillfactor = e.fillfactor
-                             AND (last.action <> 'keep' OR (last.choice).advised_step = (last.choice).current_step)
-                        THEN coalesce(nullif(last.to_fillfactor, last.from_fillfactor),
-                                      (last.choice).advised_step) END AS standing,
-                   v.scale AS vacuum_scale, v.threshold AS vacuum_threshold, v.most AS vacuum_most,
-                   CASE WHEN v.enabled AND ff_internal.server_setting('autovacuum') = 'on'
-                        THEN extract(epoch FROM ff_internal.server_setting('autovacuum_naptime')::interval)
-                        ELSE -1 END AS vacuum_nap_s,
-                   extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) AS checkpoint_s,
-                   ff_internal.io_speed() AS read_us,
-                   (SELECT (c.relpersistence = 'u')::integer FROM pg_class c WHERE c.oid = e.relation) AS unlogged
-              FROM ff_internal.statement_input(e) t
-             CROSS JOIN ff_internal.history_input(e) h
-             -- intervals at the present fillfactor and indexes: the newest 31, and all older ones as one
-             CROSS JOIN LATERAL (
-                   SELECT array_agg(o.s) AS interval_seconds, array_agg((o.c).inserted::float8) AS interval_inserted,
-                          array_agg((o.c).updated::float8) AS interval_updated,
-                          array_agg((o.c).hot_updated::float8) AS interval_hot,
-                          array_agg((o.c).newpage_updated::float8) AS interval_newpage,
-                          array_agg((o.c).deleted::float8) AS interval_deleted,
-                          array_agg((o.c).vacuums::float8) AS interval_vacuums
-                     FROM (SELECT sum(extract(epoch FROM i.ended_at - i.began_at))::float8, ff_internal.total(i)
-                             FROM (SELECT *, least(32, row_number() OVER (ORDER BY ended_at DESC)) AS place
-                                     FROM ff_internal.counter_interval
-                                    WHERE rel_id = e.rel_id AND began_at >= e.since_began_at) i
-                            GROUP BY i.place ORDER BY i.place) o(s, c)) n
-             CROSS JOIN ff_internal.autovacuum(e.reloptions) v
-              LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
-             CROSS JOIN ff_internal.last_sample(e) s) i
+    WITH spans AS (
+        -- at the present fillfactor and indexes: the newest 31 intervals, and all older ones as one
+        SELECT sum(extract(epoch FROM i.ended_at - i.began_at))::float8 AS seconds, ff_internal.total(i) AS did
+          FROM (SELECT *, least(32, row_number() OVER (ORDER BY ended_at DESC)) AS place
+                  FROM ff_internal.counter_interval WHERE rel_id = e.rel_id AND began_at >= e.since_began_at) i
+         GROUP BY i.place ORDER BY i.place
+    ), input AS (
+        SELECT n.*, t.*, h.*, (e.since).*, e.since_change_s AS observed_s,
+               greatest(0, r.updated - coalesce((e.since).updated, 0)) AS earlier_updated,
+               coalesce(e.indexed_share, ff_internal.indexed_share(
+                   e.relation, e.began_at, (e.counted).updated, e.hot_share, e.seen_same_page)) AS indexed_share,
+               e.blocks, e.live_rows, e.rows_per_page, s.rows_per_page_max, s.updated_pct,
+               e.seen_hot, e.seen_same_page, e.seen_newpage AS seen_moved,
+               s.inserted_length::float8[], s.updated_length::float8[], s.group_old_page::float8[],
+               s.group_new_page::float8[], s.update_distance::float8[], s.update_age::float8[],
+               e.fillfactor, e.indexes, e.index_bytes, e.ram_bytes,
+               -- a step that the decision refused does not stand
+               CASE WHEN last.from_fillfactor = e.fillfactor
+                         AND (last.action <> 'keep' OR (last.choice).advised_step = (last.choice).current_step)
+                    THEN coalesce(nullif(last.to_fillfactor, last.from_fillfactor), (last.choice).advised_step)
+                    END AS standing,
+               v.scale AS vacuum_scale, v.threshold AS vacuum_threshold, v.most AS vacuum_most,
+               CASE WHEN v.enabled AND ff_internal.server_setting('autovacuum') = 'on'
+                    THEN extract(epoch FROM ff_internal.server_setting('autovacuum_naptime')::interval)
+                    ELSE -1 END AS vacuum_nap_s,
+               extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) AS checkpoint_s,
+               ff_internal.io_speed() AS read_us,
+               (SELECT (c.relpersistence = 'u')::integer FROM pg_class c WHERE c.oid = e.relation) AS unlogged
+          FROM (SELECT array_agg(i.seconds) AS interval_seconds,
+                       array_agg((i.did).inserted::float8) AS interval_inserted,
+                       array_agg((i.did).updated::float8) AS interval_updated,
+                       array_agg((i.did).hot_updated::float8) AS interval_hot,
+                       array_agg((i.did).newpage_updated::float8) AS interval_newpage,
+                       array_agg((i.did).deleted::float8) AS interval_deleted,
+                       array_agg((i.did).vacuums::float8) AS interval_vacuums FROM spans i) n
+         CROSS JOIN ff_internal.statement_input(e) t
+         CROSS JOIN ff_internal.history_input(e) h
+         CROSS JOIN ff_internal.autovacuum(e.reloptions) v
+         CROSS JOIN ff_internal.last_sample(e) s
+          LEFT JOIN ff_internal.relation r ON r.rel_id = e.rel_id
+    )
+    SELECT i FROM input i
 $$;
