@@ -10,27 +10,25 @@ DECLARE
     n       bigint;
     parts   ff_internal.statement_history[];
 BEGIN
-    EXECUTE format($q$
-        WITH taken AS (
-            DELETE FROM ff_internal.counter_interval h WHERE h.ctid = ANY (ARRAY(
-                SELECT t.ctid FROM ff_internal.counter_interval t
-                 WHERE t.rollup = $1 AND t.ended_at < $3 ORDER BY t.ended_at LIMIT greatest($4, 0))) RETURNING h AS i
-        ), rolled AS (
-            INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor,
-                   rewritten, heap_bytes, index_bytes, %1$s)
-            SELECT (i).rel_id, min((i).began_at), max((i).ended_at), (i).epoch_id, $1 + 1, (i).fillfactor,
-                   bool_or((i).rewritten),
-                   (array_agg((i).heap_bytes ORDER BY (i).ended_at DESC) FILTER (WHERE (i).heap_bytes >= 0))[1],
-                   (array_agg((i).index_bytes ORDER BY (i).ended_at DESC) FILTER (WHERE (i).index_bytes >= 0))[1],
-                   (ff_internal.total(i)).*
-              FROM taken
-             -- intervals before and after a change stay apart
-             GROUP BY (i).rel_id, (i).epoch_id, (i).fillfactor, date_trunc($2, (i).ended_at, 'UTC'),
-                      (SELECT max(c.seen_at) FROM ff_internal.change c
-                        WHERE c.rel_id = (i).rel_id AND c.seen_at <= (i).began_at)
-        )
-        SELECT count(*) FROM taken $q$, ff_internal.column_list('ff_internal.counters'))
-       INTO handled USING level, unit, before, most;
+    WITH taken AS (
+        DELETE FROM ff_internal.counter_interval h WHERE h.ctid = ANY (ARRAY(
+            SELECT t.ctid FROM ff_internal.counter_interval t
+             WHERE t.rollup = level AND t.ended_at < before ORDER BY t.ended_at LIMIT greatest(most, 0)))
+        RETURNING h AS i
+    ), rolled AS (
+        SELECT (array_agg(i ORDER BY (i).ended_at DESC))[1] AS last,
+               to_jsonb(ff_internal.total(i)) || jsonb_build_object(
+                   'began_at', min((i).began_at), 'rewritten', bool_or((i).rewritten), 'rollup', level + 1) AS sums
+          FROM taken
+         -- intervals before and after a change stay apart
+         GROUP BY (i).rel_id, (i).epoch_id, (i).fillfactor, date_trunc(unit, (i).ended_at, 'UTC'),
+                  (SELECT max(c.seen_at) FROM ff_internal.change c
+                    WHERE c.rel_id = (i).rel_id AND c.seen_at <= (i).began_at)
+    ), written AS (
+        INSERT INTO ff_internal.counter_interval
+        SELECT w.* FROM rolled r CROSS JOIN LATERAL jsonb_populate_record(r.last, r.sums) w
+    )
+    SELECT count(*) INTO handled FROM taken;
 
     WITH taken AS (
         DELETE FROM ff_internal.statement_history h WHERE h.ctid = ANY (ARRAY(
@@ -42,19 +40,19 @@ BEGIN
     PERFORM ff_internal.sum_statements(parts, level + 1, unit);
     handled := handled + n;
 
-    WITH ranked AS (
-        SELECT o.tid, row_number() OVER (PARTITION BY o.rel_id, date_trunc(unit, o.sampled_at, 'UTC')
-                                         ORDER BY o.sampled_at DESC) AS place
-          FROM (SELECT p.ctid AS tid, p.rel_id, p.sampled_at FROM ff_internal.page_sample p
-                 WHERE p.rollup = level AND p.sampled_at < before
-                 ORDER BY p.sampled_at LIMIT greatest(most - handled, 0)) o
-    ), gone AS (
-        DELETE FROM ff_internal.page_sample p WHERE p.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE place > 1))
-    ), kept AS (
-        UPDATE ff_internal.page_sample p SET rollup = level + 1
-         WHERE p.ctid = ANY (ARRAY(SELECT tid FROM ranked WHERE place = 1))
+    WITH taken AS (
+        DELETE FROM ff_internal.page_sample h WHERE h.ctid = ANY (ARRAY(
+            SELECT t.ctid FROM ff_internal.page_sample t
+             WHERE t.rollup = level AND t.sampled_at < before ORDER BY t.sampled_at LIMIT greatest(most - handled, 0)))
+        RETURNING h AS s
+    ), written AS (
+        INSERT INTO ff_internal.page_sample
+        SELECT w.*
+          FROM (SELECT (array_agg(s ORDER BY (s).sampled_at DESC))[1] AS last FROM taken
+                 GROUP BY (s).rel_id, date_trunc(unit, (s).sampled_at, 'UTC')) r
+         CROSS JOIN LATERAL jsonb_populate_record(r.last, jsonb_build_object('rollup', level + 1)) w
     )
-    SELECT count(*) INTO n FROM ranked;
+    SELECT count(*) INTO n FROM taken;
     RETURN handled + n;
 END
 $$;
@@ -66,8 +64,7 @@ LANGUAGE plpgsql VOLATILE
 SET stats_fetch_consistency = none
 AS $$
 DECLARE
-    oldest  CONSTANT timestamptz := clock_timestamp()
-                                    - make_interval(secs => ff_internal.setting('retention'));
+    oldest  CONSTANT timestamptz := clock_timestamp() - make_interval(secs => ff_internal.setting('retention'));
     most    CONSTANT bigint := ff_internal.setting('history_rows');
     handled bigint := 0;
     n       bigint;
@@ -93,29 +90,27 @@ BEGIN
         EXECUTE t.command USING oldest, batch - handled;
         GET DIAGNOSTICS n = ROW_COUNT;
         handled := handled + n;
-        IF t.beyond THEN
-            -- A lower bound of its rows, without reading them: the live count may hold rows twice that were reported
-            -- after a vacuum had seen them, reltuples lacks all since the last vacuum or analyze.
-            EXECUTE t.command USING 'infinity'::timestamptz, (
-                SELECT least(batch - handled,
-                             least(pg_stat_get_live_tuples(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid),
-                                   greatest(c.reltuples, 0)::bigint - pg_stat_get_dead_tuples(c.oid))
-                             - pg_stat_get_xact_tuples_deleted(c.oid) - most)
-                  FROM pg_class c WHERE c.oid = t.history);
-            GET DIAGNOSTICS n = ROW_COUNT;
-            handled := handled + n;
-        END IF;
+        CONTINUE WHEN NOT t.beyond;
+        -- A lower bound of its rows, without reading them: the live count may hold rows twice that were reported
+        -- after a vacuum had seen them, reltuples lacks all since the last vacuum or analyze.
+        EXECUTE t.command USING 'infinity'::timestamptz, (
+            SELECT least(batch - handled,
+                         least(pg_stat_get_live_tuples(c.oid) + pg_stat_get_xact_tuples_inserted(c.oid),
+                               greatest(c.reltuples, 0)::bigint - pg_stat_get_dead_tuples(c.oid))
+                         - pg_stat_get_xact_tuples_deleted(c.oid) - most)
+              FROM pg_class c WHERE c.oid = t.history);
+        GET DIAGNOSTICS n = ROW_COUNT;
+        handled := handled + n;
     END LOOP;
     -- UTC, so that all sessions agree
     handled := handled + ff_internal.roll_up(
         0, 'hour', date_trunc('hour', clock_timestamp() - interval '1 day', 'UTC'), batch - handled);
     handled := handled + ff_internal.roll_up(
         1, 'day', date_trunc('day', clock_timestamp() - interval '14 days', 'UTC'), batch - handled);
-    -- the current value stays, however old
+    -- current values stay, however old, and the last word on whether indexes block a table
     DELETE FROM ff_internal.setting_history o
      WHERE o.seen_at < oldest
        AND EXISTS (SELECT FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
-    -- so does the last word on whether indexes block a table
     DELETE FROM ff_internal.advice_event o
      WHERE o.seen_at < oldest
        AND (o.what NOT IN ('blocked', 'unblocked')

@@ -22,4 +22,5 @@ END
 $$;
 
 CREATE SCHEMA ff_hub;
+GRANT USAGE ON SCHEMA ff_hub TO PUBLIC;
 COMMENT ON SCHEMA ff_hub IS 'Tables and inner functions of the extension fillfactor_advisor_hub.';

@@ -1,11 +1,11 @@
--- Statements that change or restore storage options (name=value, as in pg_class.reloptions) and indexes.
+-- Statements that change or restore storage options (name=value, as in pg_class.reloptions) and indexes. In PL/pgSQL,
+-- because it keeps plans.
 
 -- A relation's quoted name with its schema, on one line; NULL: it is gone.
 CREATE FUNCTION ff_internal.qualified_name(relation oid) RETURNS text
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    -- PL/pgSQL keeps the plan, SQL functions do not
     RETURN (SELECT ff_internal.quoted_name(n.nspname, c.relname)
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
 END
@@ -22,19 +22,18 @@ CREATE FUNCTION ff_internal.alter_options(relation oid, to_set text[], to_reset 
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    -- keeps its plan
     RETURN (
     SELECT nullif(concat_ws(' ', h.head || 'RESET (' || r.options || ');', h.head || 'SET (' || s.options || ');'), '')
       FROM pg_class c
-      JOIN (VALUES ('r'::"char", 'TABLE'), ('m', 'MATERIALIZED VIEW'), ('i', 'INDEX')) k(kind, word)
-           ON k.kind = c.relkind
-     CROSS JOIN LATERAL (SELECT format('ALTER %s %s ', k.word, ff_internal.qualified_name(c.oid))) h(head)
+     CROSS JOIN LATERAL (SELECT 'ALTER ' || CASE c.relkind WHEN 'r' THEN 'TABLE ' WHEN 'm' THEN 'MATERIALIZED VIEW '
+                                                           WHEN 'i' THEN 'INDEX ' END
+                                || ff_internal.qualified_name(c.oid) || ' ') h(head)
      CROSS JOIN (SELECT string_agg(ff_internal.quoted_name(r), ', ') FROM unnest(to_reset) r) r(options)
      -- a plain integer is stored as written, anything else only as a literal
-     CROSS JOIN (SELECT string_agg(ff_internal.quoted_name(split_part(s, '=', 1)) || ' = '
-                                   || CASE WHEN s ~ '^[^=]*=(0|[1-9][0-9]{0,8})$' THEN v.value
-                                           ELSE ff_internal.quoted_text(v.value) END, ', ')
-                   FROM unnest(to_set) s CROSS JOIN LATERAL (SELECT substr(s, strpos(s, '=') + 1)) v(value)) s(options)
+     CROSS JOIN (SELECT string_agg(ff_internal.quoted_name(s.name) || ' = ' || CASE
+                            WHEN s.value ~ '^(0|[1-9][0-9]{0,8})$' THEN s.value
+                            ELSE ff_internal.quoted_text(s.value) END, ', ')
+                   FROM pg_options_to_table(to_set) s(name, value)) s(options)
      WHERE c.oid = relation);
 END
 $$;
@@ -46,31 +45,25 @@ CREATE FUNCTION ff_internal.restore_options(
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    -- keeps its plan
     RETURN (
-    WITH old AS (
-        SELECT *, split_part(o.option, '=', 1) AS name FROM unnest(old_options) WITH ORDINALITY o(option, place)
-    ), new AS (
-        SELECT *, split_part(n.option, '=', 1) AS name FROM unnest(new_options) WITH ORDINALITY n(option, place)
-    ), kept AS (
-        -- the longest prefix that comes out right if everything after it is set again
-        SELECT coalesce(max(g.place), 0) AS place
-          FROM old g
-         WHERE old_options[:g.place] = ARRAY(
-                   SELECT n.option FROM new n
-                    WHERE n.name IN (SELECT o.name FROM old o WHERE o.place <= g.place) ORDER BY n.place)
-    ), wanted AS (
-        SELECT o.name, o.option, o.place
-          FROM old o, kept k
-         WHERE CASE WHEN kind IS NULL THEN o.place > k.place ELSE o.option NOT IN (SELECT n.option FROM new n) END
+    WITH wanted AS (
+        SELECT split_part(o.option, '=', 1) AS name, o.option, o.place,
+               -- an option that is set goes to the end, so those behind it have to follow
+               CASE WHEN kind IS NULL THEN bool_or(d.differs) OVER (ORDER BY o.place) ELSE d.differs END AS wanted
+          FROM unnest(old_options) WITH ORDINALITY o(option, place)
+         CROSS JOIN LATERAL (SELECT (o.option = ANY (new_options)) IS NOT TRUE) d(differs)
         UNION ALL
-        SELECT n.name, NULL, n.place FROM new n WHERE n.name NOT IN (SELECT o.name FROM old o)
+        SELECT n.name, NULL, x.place, true
+          FROM unnest(new_options) WITH ORDINALITY x(option, place)
+         CROSS JOIN split_part(x.option, '=', 1) n(name)
+         WHERE n.name NOT IN (SELECT split_part(o, '=', 1) FROM unnest(old_options) o)
     )
     SELECT ff_internal.alter_options(relation, array_agg(w.option ORDER BY w.place) FILTER (WHERE w.option IS NOT NULL),
                                      array_agg(w.name ORDER BY w.place) FILTER (WHERE w.option IS NULL))
       FROM wanted w
      -- the history may hold anything; valid option names look like this
-     WHERE w.name ~ '^[A-Za-z_][A-Za-z0-9_]*$' AND (kind IS NULL OR (w.name = 'fillfactor') = (kind = 'fillfactor')));
+     WHERE w.wanted AND w.name ~ '^[A-Za-z_][A-Za-z0-9_]*$'
+       AND (kind IS NULL OR (w.name = 'fillfactor') = (kind = 'fillfactor')));
 END
 $$;
 
@@ -85,4 +78,4 @@ LANGUAGE sql STABLE
 RETURN (SELECT 'DROP INDEX CONCURRENTLY ' || ff_internal.qualified_name(index) || ';'
           FROM pg_class c
          WHERE c.oid = index AND c.relkind = 'i'
-           AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = index AND k.contype IN ('p', 'u', 'x')));
+           AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = index AND k.contype <> 'f'));

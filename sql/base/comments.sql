@@ -9,13 +9,12 @@ DECLARE
     stranger text;
 BEGIN
     SELECT p.oid::regprocedure::text INTO stranger
-      FROM pg_proc p JOIN pg_extension e ON e.extnamespace = p.pronamespace
-     WHERE e.extname = extension AND p.proname ^@ 'ff_'
-       AND NOT EXISTS (SELECT FROM pg_depend d JOIN pg_extension o ON o.oid = d.refobjid
-                        WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-                          AND d.refclassid = 'pg_extension'::regclass AND o.extname ^@ 'fillfactor_advisor')
-     LIMIT 1;
-    IF stranger IS NOT NULL THEN
+      FROM pg_extension e
+      JOIN pg_proc p ON p.pronamespace = e.extnamespace AND p.proname ^@ 'ff_'
+      LEFT JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+      LEFT JOIN pg_extension o ON d.refclassid = 'pg_extension'::regclass AND o.oid = d.refobjid
+     WHERE e.extname = extension AND (o.extname ^@ 'fillfactor_advisor') IS NOT TRUE LIMIT 1;
+    IF FOUND THEN
         RAISE 'function % already exists', stranger
             USING ERRCODE = 'duplicate_function',
                   DETAIL = 'In the schema of the extension, functions whose names begin with "ff_" must be its own.',
@@ -36,7 +35,7 @@ DECLARE
     part text[];
 BEGIN
     EXECUTE definition;
-    -- the first word of a line, then the comments up to the next line that begins with something else
+    -- the first word of a line, then the comments up to the next one
     FOR part IN SELECT regexp_matches(definition, '\n *"?(\w+)[^\n]*?((?:\s+-- [^\n]+)+)', 'g') LOOP
         EXECUTE format('COMMENT ON %s IS %L', CASE WHEN part[1] = 'CREATE' THEN array_to_string(name, ' ')
                                                    ELSE format('COLUMN %s.%I', name[2], part[1]) END,

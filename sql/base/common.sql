@@ -1,12 +1,11 @@
 -- What all stages use: the extension's own settings, errors and rights of callers, texts.
 
--- Value of fillfactor_advisor.NAME in its base unit (lookback, retention, payback_time: seconds). Error 42704: no such
--- setting.
+-- Value of fillfactor_advisor.NAME in its base unit (lookback, retention, payback_time: seconds). Error 42704: none.
 CREATE FUNCTION ff_internal.setting(name text) RETURNS float8
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_setting';
 
--- A threshold or price of the model or decision by its name, see src/base/thresholds.h. Error 42704: there is none.
+-- A threshold or price of the model or decision by its name, see src/base/thresholds.h. Error 42704: none.
 CREATE FUNCTION ff_internal.threshold(name text) RETURNS float8
 AS 'MODULE_PATHNAME', 'ff_threshold'
 LANGUAGE c STRICT IMMUTABLE PARALLEL SAFE;
@@ -58,7 +57,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN make_interval(secs => ff_internal.setting('lookback'));
 
 -- Regular expression for a character not allowed in generated text: control characters, which end a comment in psql,
--- and those that hide or reverse others. Encodings other than LATIN and ISO 8859 have letters beyond ASCII.
+-- and those that hide or reverse others; outside ASCII only where the encoding has them at these places.
 CREATE FUNCTION ff_internal.unprintable() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN getdatabaseencoding() = 'UTF8'
@@ -70,13 +69,10 @@ RETURN CASE WHEN getdatabaseencoding() = 'UTF8'
 -- The inside of E'...' (quote ') or U&"..." (quote "), with unprintable characters as escapes.
 CREATE FUNCTION ff_internal.escaped(content text, quote text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT string_agg(
-                   CASE WHEN c.ch !~ ff_internal.unprintable()
-                        THEN CASE WHEN c.ch IN (E'\\', quote) THEN c.ch || c.ch ELSE c.ch END
-                        WHEN ascii(c.ch) < 65536
-                        THEN CASE quote WHEN '''' THEN E'\\u' ELSE E'\\' END || lpad(to_hex(ascii(c.ch)), 4, '0')
-                        ELSE CASE quote WHEN '''' THEN E'\\U00' ELSE E'\\+' END || lpad(to_hex(ascii(c.ch)), 6, '0')
-                   END, '' ORDER BY c.place)
+RETURN (SELECT string_agg(CASE WHEN c.ch ~ ff_internal.unprintable()
+                               THEN CASE quote WHEN '''' THEN E'\\U00' ELSE E'\\+' END
+                                    || lpad(to_hex(ascii(c.ch)), 6, '0')
+                               WHEN c.ch IN (E'\\', quote) THEN c.ch || c.ch ELSE c.ch END, '' ORDER BY c.place)
           FROM string_to_table(content, NULL) WITH ORDINALITY AS c(ch, place));
 
 -- An identifier for generated SQL, always on one line: quote_ident(), or U&"..." if it has unprintable characters.
@@ -85,7 +81,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN name ~ ff_internal.unprintable() THEN 'U&"' || ff_internal.escaped(name, '"') || '"'
             ELSE quote_ident(name) END;
 
--- A table's name with its schema, likewise.
+-- With its schema.
 CREATE FUNCTION ff_internal.quoted_name(nspname name, relname name) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN ff_internal.quoted_name(nspname::text) || '.' || ff_internal.quoted_name(relname::text);
@@ -106,7 +102,7 @@ CREATE FUNCTION ff_internal.shell_quoted(word text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '''' || replace(word, '''', E'''\\''''') || '''';
 
--- The columns of a type, table or view, for statements that copy all: SQL and C name a counter only where they need it.
+-- The columns of a type, table or view, for statements that copy all.
 CREATE FUNCTION ff_internal.column_list(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a

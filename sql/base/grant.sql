@@ -5,8 +5,7 @@
 --
 -- PUBLIC may use the public functions and views, but each calls check_role(): its error says who may. Members of
 -- pg_read_all_stats (and so of pg_monitor) read the history and call reading functions; members of pg_stat_scan_tables
--- sample and collect. Functions run with the caller's rights. Functions in none of the lists are for the role
--- others.
+-- sample and collect. Functions run with the caller's rights; those in none of the lists are for the role others.
 --
 -- A function with a text body gets a search_path of pg_catalog, and its backslashes mean what they say; a procedure
 -- that commits can have neither.
@@ -20,49 +19,40 @@ DECLARE
     object record;
 BEGIN
     FOR object IN
-        SELECT d.objid, n.nspname, c.relkind, p.proname, p.oid::regprocedure AS routine, c.oid::regclass AS relation,
-               c.relname, p.prokind = 'f' AND p.prosqlbody IS NULL AND l.lanname IN ('sql', 'plpgsql') AS is_text,
+        SELECT c.relkind, c.oid::regclass AS relation, p.oid::regprocedure::text AS routine,
+               p.prokind = 'f' AND p.prosqlbody IS NULL AND l.lanname IN ('sql', 'plpgsql') AS is_text,
                strpos(p.prosrc, E'\\') > 0 AS has_backslash,
                CASE WHEN p.proname ^@ 'ff_' OR c.relname ^@ 'ff_' OR p.proname = ANY (for_all) THEN 'PUBLIC'
                     WHEN p.proname = ANY (for_both) THEN 'pg_read_all_stats, pg_stat_scan_tables'
                     WHEN p.proname = ANY (collecting) THEN 'pg_stat_scan_tables'
                     WHEN p.oid IS NULL OR p.proname = ANY (reading) THEN 'pg_read_all_stats'
-                    WHEN p.proname = ANY (installing) THEN NULL ELSE others END AS grantee
-          FROM pg_depend d
-          JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND e.oid = d.refobjid AND d.deptype = 'e'
+                    WHEN p.proname <> ALL (installing) THEN others END AS grantee
+          FROM pg_extension e
+          JOIN pg_depend d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
           LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
           LEFT JOIN pg_language l ON l.oid = p.prolang
           LEFT JOIN pg_class c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
-          LEFT JOIN pg_namespace n ON d.classid = 'pg_namespace'::regclass AND n.oid = d.objid
-         WHERE e.extname = extension
-         ORDER BY c.relname
+         WHERE e.extname = extension ORDER BY c.relname
     LOOP
-        IF object.nspname IS NOT NULL THEN
-            EXECUTE format('GRANT USAGE ON SCHEMA %I TO PUBLIC', object.nspname);
-        ELSIF object.proname IS NOT NULL THEN
-            EXECUTE format('REVOKE ALL ON ROUTINE %s FROM PUBLIC, pg_read_all_stats, pg_stat_scan_tables',
-                           object.routine);
-            IF object.grantee IS NOT NULL THEN
-                EXECUTE format('GRANT EXECUTE ON ROUTINE %s TO %s', object.routine, object.grantee);
-            END IF;
-            IF object.is_text THEN
-                EXECUTE format('ALTER FUNCTION %s SET search_path = pg_catalog, pg_temp', object.routine);
-                IF object.has_backslash THEN
-                    EXECUTE format('ALTER FUNCTION %s SET standard_conforming_strings = on', object.routine);
-                END IF;
-            END IF;
+        IF object.routine IS NOT NULL THEN
+            EXECUTE concat_ws('; ',
+                'REVOKE ALL ON ROUTINE ' || object.routine || ' FROM PUBLIC, pg_read_all_stats, pg_stat_scan_tables',
+                'GRANT EXECUTE ON ROUTINE ' || object.routine || ' TO ' || object.grantee,
+                CASE WHEN object.is_text
+                     THEN 'ALTER FUNCTION ' || object.routine || ' SET search_path = pg_catalog, pg_temp' END,
+                CASE WHEN object.is_text AND object.has_backslash
+                     THEN 'ALTER FUNCTION ' || object.routine || ' SET standard_conforming_strings = on' END);
         ELSIF object.relkind IN ('r', 'v') THEN
-            EXECUTE format('REVOKE ALL ON %s FROM PUBLIC', object.relation);
-            EXECUTE format('GRANT SELECT ON %s TO %s', object.relation, object.grantee);
+            EXECUTE format('REVOKE ALL ON %1$s FROM PUBLIC; GRANT SELECT ON %1$s TO %2$s', object.relation,
+                           object.grantee);
         END IF;
         IF object.relkind IN ('r', 'S') THEN
             -- a table with rows of a type of its own is a cache: another version may have another type
-            PERFORM pg_extension_config_dump(object.objid, CASE WHEN EXISTS (
-                SELECT FROM pg_attribute a
-                  JOIN pg_type t ON t.oid = a.atttypid
-                  LEFT JOIN pg_type i ON i.oid = t.typelem AND t.typcategory = 'A'
-                 WHERE a.attrelid = object.objid AND a.attnum > 0 AND 'c' IN (t.typtype, i.typtype))
-                THEN 'WHERE false' ELSE '' END);
+            PERFORM pg_extension_config_dump(object.relation, CASE WHEN count(*) > 0 THEN 'WHERE false' ELSE '' END)
+               FROM pg_attribute a
+               JOIN pg_type t ON t.oid = a.atttypid
+               LEFT JOIN pg_type i ON i.oid = t.typelem AND t.typcategory = 'A'
+              WHERE a.attrelid = object.relation AND a.attnum > 0 AND 'c' IN (t.typtype, i.typtype);
         END IF;
     END LOOP;
 END
@@ -75,8 +65,8 @@ DECLARE
     command text;
 BEGIN
     -- of the hub, too, where it is
-    IF NOT (SELECT bool_and(pg_has_role(e.extowner, 'USAGE')) FROM pg_extension e
-             WHERE e.extname ^@ 'fillfactor_advisor') THEN
+    IF EXISTS (SELECT FROM pg_extension e
+                WHERE e.extname ^@ 'fillfactor_advisor' AND NOT pg_has_role(e.extowner, 'USAGE')) THEN
         PERFORM ff_internal.refuse('42501', format('role %I may not grant rights on the extension', current_user), NULL,
                                    format('Ask a superuser to run SELECT ff_grant(%L, %L).', role, what));
     ELSIF role IS NULL OR what IS NULL OR what NOT IN ('reader', 'collector') THEN
@@ -84,8 +74,8 @@ BEGIN
             'Call ff_grant(''role'', ''reader'') or ff_grant(''role'', ''collector'').');
     END IF;
     FOR command IN
-        SELECT format('GRANT USAGE ON SCHEMA %s TO %I',
-                      string_agg(DISTINCT e.extnamespace::regnamespace::text, ', '), role)
+        SELECT format('GRANT USAGE ON SCHEMA %s TO %I', string_agg(DISTINCT e.extnamespace::regnamespace::text, ', '),
+                      role)
           FROM pg_extension e WHERE e.extname ^@ 'fillfactor_advisor'
         UNION ALL
         SELECT format('GRANT %I TO %I', g, role)
@@ -101,16 +91,12 @@ BEGIN
         EXECUTE command;
         RETURN NEXT 'done: ' || command || ';';
     END LOOP;
-    IF NOT pg_has_role(role, 'pg_read_all_stats', 'USAGE') THEN
-        RAISE WARNING 'role % does not inherit the rights of the roles that it is a member of', quote_ident(role)
-            USING HINT = format('Run ALTER ROLE %I INHERIT, or SET ROLE before each call.', role);
-    END IF;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_grant(name, text) IS
 'Grants a role what it needs; returns the statements that it ran.
-what: reader (may call advice, script, report, metrics) or collector (also CALL ff_collect() and '
-'ff_schedule(): it may write the history, which determines the advice).
+what: reader (may call advice, script, report, metrics) or collector (also CALL ff_collect() and ff_schedule(): it '
+'may write the history, which determines the advice).
 To undo it, REVOKE what the statements granted; DROP EXTENSION leaves USAGE of the schema, and the membership in '
 'pg_read_all_stats or pg_monitor.
 Errors: 22023 invalid what, 42704 no such role, 42501 the caller is neither a superuser nor a member of the '

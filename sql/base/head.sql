@@ -5,4 +5,5 @@
 SET LOCAL search_path TO pg_catalog, pg_temp;
 
 CREATE SCHEMA ff_internal;
+GRANT USAGE ON SCHEMA ff_internal TO PUBLIC;
 COMMENT ON SCHEMA ff_internal IS 'Tables and inner functions of the extension fillfactor_advisor.';

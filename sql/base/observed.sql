@@ -1,6 +1,6 @@
 -- The server and database that are observed: this one, or in a mirror its source. Readers look into the table observed
--- first, which is empty elsewhere. Of what they read, only a few things differ in a mirror, where server.observed is
--- not NULL: sizes and counters come from the source's word, pages and disks are not seen, and words say so.
+-- first, which is empty elsewhere. In a mirror, where server.observed is not NULL, sizes and counters come from the
+-- source's word, pages and disks are not seen, and words say so.
 
 -- Identifier of this cluster, its WAL timeline, and OID of this database.
 CREATE FUNCTION ff_internal.own_server(OUT system_identifier bigint, OUT timeline bigint, OUT database_oid oid)
@@ -26,9 +26,9 @@ SELECT coalesce(x.system_identifier, s.system_identifier) AS system_identifier,
             system_identifier bigint, timeline bigint, database_oid oid, database name, server_version integer,
             in_recovery boolean, database_reset timestamptz, cluster_reset timestamptz) ON true;
 COMMENT ON VIEW ff_internal.server IS
-'The server and database that are observed, one row. database_reset, cluster_reset: when the statistics of the '
-'database and of the background writer were reset. cluster: the identifier, '
-'NULL if the source of a mirror denied it. observed: all that the source of a mirror said; NULL elsewhere.';
+'The observed server and database, one row. database_reset, cluster_reset: when the statistics of the database and of '
+'the background writer were reset. cluster: the identifier, NULL if the source denied it. observed: all that the '
+'source of a mirror said; NULL elsewhere.';
 
 -- The time that the last collection's numbers are of: now, or when the source of a mirror was read.
 CREATE FUNCTION ff_internal.observed_at() RETURNS timestamptz
@@ -50,18 +50,17 @@ CREATE FUNCTION ff_internal.warn_unless_seen() RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    lack record;
+    lack CONSTANT jsonb := (
+        SELECT jsonb_path_query_first(o.said, '$.denied[*] ? (@.what starts with "sessions")')
+          FROM ff_internal.observed o WHERE o.kind = 'server');
 BEGIN
-    SELECT d.* INTO lack FROM ff_internal.observed o
-     CROSS JOIN LATERAL jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
-     WHERE o.kind = 'server' AND d.what ~ '^sessions';
-    IF FOUND THEN
-        RAISE WARNING 'the source denied %', lack.what USING HINT = format('On the source: %s;', lack."grant");
+    IF lack IS NOT NULL THEN
+        RAISE WARNING 'the source denied %', lack->>'what' USING HINT = format('On the source: %s;', lack->>'grant');
     END IF;
 END
 $$;
 
--- Converts a value and unit of pg_settings to the form for SET: 256 of 8kB is 2048kB.
+-- A value and unit of pg_settings in the form for SET: 256 of 8kB is 2048kB.
 CREATE FUNCTION ff_internal.setting_shown(value text, unit text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '^[0-9]{0,9}[A-Za-z]+$'
@@ -72,6 +71,7 @@ RETURN CASE WHEN value ~ '^(?=.*[1-9])[0-9]{1,18}([.][0-9]{1,9})?$' AND unit ~ '
 CREATE FUNCTION ff_internal.server_setting(name text) RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT CASE WHEN o.said IS NULL THEN current_setting(server_setting.name, true)
-                    ELSE ff_internal.setting_shown(o.said#>>ARRAY['settings', server_setting.name, 'value'],
-                                                   o.said#>>ARRAY['settings', server_setting.name, 'unit']) END
-          FROM (SELECT) one LEFT JOIN ff_internal.observed o ON o.kind = 'server' AND o.id = 0);
+                    ELSE ff_internal.setting_shown(s.own->>'value', s.own->>'unit') END
+          FROM (SELECT) one
+          LEFT JOIN ff_internal.observed o ON o.kind = 'server' AND o.id = 0
+         CROSS JOIN LATERAL (SELECT o.said->'settings'->server_setting.name) s(own));

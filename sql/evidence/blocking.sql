@@ -1,25 +1,25 @@
 -- Which indexes keep updates from being HOT, and their names.
 
--- Columns that had one value in all rows when ANALYZE saw them last, and when that was (-infinity: never). columns:
--- NULL: unknown, as without SELECT on the table.
+-- Columns that had one value in all rows when ANALYZE saw them last (NULL: unknown, as without SELECT on it), and when
+-- that was (-infinity: never).
 CREATE FUNCTION ff_internal.still_columns(relation oid, OUT columns text[], OUT analyzed_at timestamptz)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT coalesce(
-           (SELECT array_agg(a.name) FROM jsonb_array_elements_text(o.said->'still') a(name)),
-           (SELECT coalesce(array_agg(s.attname::text ORDER BY s.attname)
-                            FILTER (WHERE s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1), '{}')
-              FROM pg_class c
-              JOIN pg_namespace n ON n.oid = c.relnamespace
-              JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
-             WHERE c.oid = relation HAVING count(*) > 0)),
-           coalesce((o.said->>'analyzed_at')::timestamptz, greatest(pg_stat_get_last_analyze_time(relation),
-                    pg_stat_get_last_autoanalyze_time(relation)), '-infinity')
+    SELECT coalesce(ff_internal.text_array(o.said->'still'), (
+           SELECT coalesce(array_agg(s.attname::text) FILTER (
+                               WHERE s.null_frac = 1 OR s.null_frac = 0 AND s.n_distinct = 1), '{}')
+             FROM pg_class c
+             JOIN pg_namespace n ON n.oid = c.relnamespace
+             JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND NOT s.inherited
+            WHERE c.oid = relation HAVING count(*) > 0)),
+           coalesce((o.said->>'analyzed_at')::timestamptz,
+                    greatest(pg_stat_get_last_analyze_time(relation), pg_stat_get_last_autoanalyze_time(relation)),
+                    '-infinity')
       FROM (SELECT) one LEFT JOIN ff_internal.observed o ON o.kind = 'table' AND o.id = relation;
 END;
 
--- Returns the columns of a table, how many updates samples compared in its pages, and how many of these changed each;
--- nothing if too few.
+-- Returns the columns of a table, and how many of the updates that samples compared in its pages changed each; nothing
+-- if too few.
 CREATE FUNCTION ff_internal.changes_compared(relation oid, OUT name text, OUT changed float8, OUT compared float8)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
@@ -45,9 +45,8 @@ RETURNS TABLE (indexrelid oid, summarizing boolean, seen boolean, share float8, 
 LANGUAGE sql STABLE ROWS 10
 AS $$
     WITH indexed AS MATERIALIZED (
-        SELECT i.indexrelid, i.indisprimary,
-               coalesce(ff_internal.summarizing(c.relam, s.server_version), false) AS summarizing,
-               k.column_name::text AS name, k.role, p.changed < 0.02 * p.compared AS still
+        SELECT i.indexrelid, i.indisprimary, coalesce(ff_internal.summarizing(c.relam, s.server_version), false)
+               AS summarizing, k.column_name::text AS name, k.role, p.changed < 0.02 * p.compared AS still
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
          CROSS JOIN ff_internal.server s
@@ -68,23 +67,22 @@ AS $$
           FROM indexed x
           JOIN updating u ON x.name = ANY (u.columns)
          CROSS JOIN ff_internal.still_columns(relation) v
-         CROSS JOIN LATERAL (SELECT CASE WHEN x.still IS NOT NULL THEN x.still
-                                         WHEN x.name = ANY (u.computed) THEN false
+         CROSS JOIN LATERAL (SELECT CASE WHEN x.still IS NOT NULL THEN x.still WHEN x.name = ANY (u.computed) THEN false
                                          WHEN v.analyzed_at > u.seen_at THEN x.name = ANY (v.columns) END) g(still)
          GROUP BY x.indexrelid, x.summarizing, u.statement_id
+    ), others AS (
+        SELECT (SELECT coalesce(sum(u.weight), 0) FROM updating u
+                 WHERE u.statement_id IN (SELECT t.statement_id FROM touching t
+                                           WHERE NOT t.summarizing AND t.still IS NOT TRUE))
+               >= ff_internal.threshold('EXPLAINED')
+                  * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0)) AS explain
+          FROM ff_internal.relation r JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+         WHERE r.relid = relation AND r.closed_at IS NULL AND i.ended_at > now() - ff_internal.lookback()
     ), judged AS MATERIALIZED (
         SELECT t.*, b.blocks, count(*) FILTER (WHERE b.blocks) OVER (PARTITION BY t.statement_id) AS in_the_way
           FROM touching t
-         CROSS JOIN (SELECT (SELECT coalesce(sum(u.weight), 0) FROM updating u
-                              WHERE EXISTS (SELECT FROM touching o WHERE o.statement_id = u.statement_id
-                                               AND NOT o.summarizing AND o.still IS NOT TRUE))
-                            >= ff_internal.threshold('EXPLAINED')
-                               * sum(i.updated - i.hot_updated - coalesce(i.newpage_updated, 0))
-                       FROM ff_internal.relation r
-                       JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
-                      WHERE r.relid = relation AND r.closed_at IS NULL
-                        AND i.ended_at > now() - ff_internal.lookback()) f(fits)
-         CROSS JOIN LATERAL (SELECT NOT t.summarizing AND (t.still AND f.fits) IS NOT TRUE) b(blocks)
+         CROSS JOIN others o
+         CROSS JOIN LATERAL (SELECT NOT t.summarizing AND (t.still AND o.explain) IS NOT TRUE) b(blocks)
     ), found AS (
         SELECT t.indexrelid, t.summarizing, true AS seen, coalesce(sum(p.part), 0) AS share,
                coalesce(sum(p.part) FILTER (WHERE t.in_the_way = 1), 0) AS alone,
@@ -97,23 +95,19 @@ AS $$
          CROSS JOIN LATERAL (SELECT CASE WHEN t.blocks THEN t.weight / w.weight END) p(part)
          GROUP BY t.indexrelid, t.summarizing
         UNION ALL
-        SELECT x.indexrelid, false, false, c.share, c.share, NULL, NULL, false, NULL
-          FROM indexed x
-         CROSS JOIN (SELECT CASE WHEN count(DISTINCT o.indexrelid) FILTER (WHERE NOT o.indisprimary) <= 1 THEN 1 END,
-                            bool_and(o.indisprimary)
-                       FROM indexed o WHERE NOT o.summarizing AND o.still IS NOT TRUE) c(share, primary_only)
-         WHERE NOT x.summarizing AND x.still IS NOT TRUE AND x.indisprimary = c.primary_only
-           AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
-         GROUP BY x.indexrelid, c.share
+        SELECT x.indexrelid, false, false, s.share, s.share, NULL, NULL, false, NULL
+          FROM (SELECT o.indexrelid, o.indisprimary, count(*) FILTER (WHERE NOT o.indisprimary) OVER () AS others
+                  FROM indexed o WHERE NOT o.summarizing AND o.still IS NOT TRUE
+                 GROUP BY o.indexrelid, o.indisprimary) x
+         CROSS JOIN LATERAL (SELECT CASE WHEN x.others <= 1 THEN 1 END) s(share)
+         WHERE (x.others = 0 OR NOT x.indisprimary) AND NOT EXISTS (SELECT FROM touching t WHERE NOT t.summarizing)
     )
-    SELECT f.*, c.columns, c.usage
+    SELECT f.*, array_agg(DISTINCT x.name ORDER BY x.name), string_agg(DISTINCT x.role, ', ')
       FROM found f
-     CROSS JOIN LATERAL (
-           SELECT array_agg(DISTINCT x.name ORDER BY x.name) AS columns, string_agg(DISTINCT x.role, ', ') AS usage
-             FROM indexed x
-            WHERE x.indexrelid = f.indexrelid
-              AND CASE WHEN f.seen THEN EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns))
-                       ELSE x.still IS NOT TRUE END) c
+      JOIN indexed x ON x.indexrelid = f.indexrelid
+           AND CASE WHEN f.seen THEN EXISTS (SELECT FROM updating u WHERE x.name = ANY (u.columns))
+                    ELSE x.still IS NOT TRUE END
+     GROUP BY f.indexrelid, f.summarizing, f.seen, f.share, f.alone, f.ids, f.parts, f.still, f.statements
 $$;
 
 -- Names the BEFORE UPDATE triggers, and the indexed columns (no primary key) that not every statement since a time
@@ -121,30 +115,28 @@ $$;
 CREATE FUNCTION ff_internal.trigger_words(relation oid, since timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT format('%s %s may change %s where no statement does', CASE WHEN t.n = 1 THEN 'trigger' ELSE 'triggers' END,
-                  t.names, string_agg(quote_ident(c.name), ', ' ORDER BY c.name))
-      FROM (SELECT count(*) AS n, string_agg(quote_ident(g.name), ', ' ORDER BY g.name) AS names
-              FROM ff_internal.update_triggers($1) g HAVING count(*) > 0) t
+    SELECT format('%s %s may change %s where no statement does',
+                  CASE WHEN count(DISTINCT g.name) = 1 THEN 'trigger' ELSE 'triggers' END,
+                  string_agg(DISTINCT quote_ident(g.name), ', '), string_agg(DISTINCT quote_ident(c.name), ', '))
+      FROM ff_internal.update_triggers($1) g
      CROSS JOIN unnest(ff_internal.indexed_columns($1)) c(name)
      WHERE (SELECT bool_and(c.name = ANY (u.columns)) FROM ff_internal.updates_seen($1, since) u) IS NOT TRUE
        AND NOT EXISTS (SELECT FROM pg_index i
                          JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
                         WHERE i.indrelid = $1 AND i.indisprimary AND a.attname = c.name)
-     GROUP BY t.n, t.names
+    HAVING count(*) > 0
 $$;
 
 -- Names of these indexes, in this order, at most five; NULL: none.
 CREATE FUNCTION ff_internal.five_names(indexes oid[]) RETURNS text
 LANGUAGE sql STABLE
-RETURN (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY x.place) FILTER (WHERE x.place <= 5)
-               || CASE WHEN count(*) > 5 THEN format(' and %s more', count(*) - 5) ELSE '' END
-          FROM unnest(indexes) WITH ORDINALITY x(id, place) JOIN pg_class c ON c.oid = x.id);
+RETURN (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY x.place)
+               || CASE WHEN cardinality(indexes) > 5 THEN ', ...' ELSE '' END
+          FROM unnest(indexes[:5]) WITH ORDINALITY x(id, place) JOIN pg_class c ON c.oid = x.id);
 
--- Names of the indexes that keep updates from being HOT, for a reason.
+-- Names of those that keep updates from being HOT, for a reason.
 CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
 LANGUAGE sql STABLE
-RETURN (SELECT ff_internal.five_names(array_agg(i.indexrelid ORDER BY i.indisprimary, i.indisunique, c.relname))
-          FROM ff_internal.blocking_indexes(relation) b
-          JOIN pg_index i USING (indexrelid)
-          JOIN pg_class c ON c.oid = b.indexrelid
+RETURN (SELECT ff_internal.five_names(array_agg(i.indexrelid ORDER BY i.indisprimary, i.indisunique, i.indexrelid))
+          FROM ff_internal.blocking_indexes(relation) b JOIN pg_index i USING (indexrelid)
          WHERE NOT b.summarizing AND b.still IS NOT TRUE);

@@ -11,10 +11,9 @@ CREATE FUNCTION ff_internal.window_sum(state internal) RETURNS ff_internal.table
 LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_sum';
 
--- Sums of the intervals of one table; fresh: the interval is after the last change of fillfactor or indexes; counted:
--- a row that has the columns of counters.
-CREATE AGGREGATE ff_internal.window_of(
-    fresh boolean, began_at timestamptz, ended_at timestamptz, counted record)
+-- Sums of the intervals of one table; fresh: after the last change of fillfactor or indexes; counted: has the columns
+-- of counters.
+CREATE AGGREGATE ff_internal.window_of(fresh boolean, began_at timestamptz, ended_at timestamptz, counted record)
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
 -- The sums of these tables' intervals in the lookback, or of all tables' (NULL); for evidence(), with its settings.
@@ -26,14 +25,13 @@ SET work_mem = '128MB'
 AS $$
 #variable_conflict use_column
 DECLARE
-    -- starts at a whole hour, because intervals are rolled up to hours
+    -- a whole hour, because intervals are rolled up to hours
     since CONSTANT timestamptz := date_trunc('hour', now() - ff_internal.lookback(), 'UTC');
 BEGIN
     RETURN QUERY
     -- evaluated once, not for each interval
     WITH x AS MATERIALIZED (SELECT * FROM ff_internal.last_change c WHERE ids IS NULL OR c.rel_id = ANY (ids))
-    SELECT i.rel_id,
-           ff_internal.window_of(x.rel_id IS NULL OR i.began_at >= x.changed_at, i.began_at, i.ended_at, i)
+    SELECT i.rel_id, ff_internal.window_of(x.rel_id IS NULL OR i.began_at >= x.changed_at, i.began_at, i.ended_at, i)
       FROM ff_internal.counter_interval i
       LEFT JOIN x ON x.rel_id = i.rel_id
      -- rollup: of all tables, the index finds the intervals of the lookback
@@ -42,15 +40,9 @@ BEGIN
 END
 $$;
 
--- Splits updates by why they were not HOT, see ff_fit_split(). Before PostgreSQL 16 newpage is NULL: then
--- old versions in the pages (seen_*) decide, and by_statements, the share of updates whose statement sets an indexed
--- column. Returns shares of all updates, 0 to 1, NULL if unknown:
--- newpage: went to another page;
--- eligible: HOT share of those that stayed, or what the statements say;
--- recoverable: newpage x eligible, which room could make HOT;
--- blocked: all other non-HOT updates;
--- kept: kept from being HOT by an index, with or without room;
--- kept_with_room: of these, those with room. Without evidence, the last two are all non-HOT updates.
+-- Splits updates by why they were not HOT: shares of all updates, as in FitSplit (src/model/plan.h); NULL: unknown.
+-- Before PostgreSQL 16 newpage is NULL: then old versions in the pages (seen_*) decide, and by_statements, the share of
+-- updates whose statement sets an indexed column.
 CREATE FUNCTION ff_internal.split_updates(
     updated float8, hot float8, newpage float8, seen_same_page float8, seen_newpage float8,
     by_statements float8 DEFAULT NULL, seen_hot float8 DEFAULT NULL, OUT newpage_share float8, OUT blocked_share float8,
@@ -59,22 +51,20 @@ AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
 
 -- Share (0 to 1) of the rows updated since began_at whose statement sets an indexed column. If the statements explain
--- too few of the updates, or the columns of one are unknown: 0 if only the primary key is indexed, at least half of
--- the recent updates were HOT (chosen) and no page shows otherwise (same_page: seen_same_page), else NULL.
+-- too few of the updates, or the columns of one are unknown: 0 if only the primary key is indexed, which hardly ever
+-- changes, at least half of the recent updates were HOT (chosen) and no page shows otherwise (same_page), else NULL.
 CREATE FUNCTION ff_internal.indexed_share(
     relation regclass, began_at timestamptz, updated bigint, recent_hot_share float8, same_page float8) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= ff_internal.threshold('EXPLAINED') * updated
-                THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && (SELECT ff_internal.indexed_columns($1))),
-                              0) / sum(s.rows)::float8
-                -- keys hardly ever change, and neither pages nor counters show that they did
+                THEN coalesce(sum(s.rows) FILTER (WHERE s.columns && (SELECT ff_internal.indexed_columns($1))), 0)
+                     / sum(s.rows)::float8
                 WHEN recent_hot_share >= 0.5 AND coalesce(same_page, 0) = 0
-                     AND NOT EXISTS (SELECT 1 FROM ff_internal.server v, pg_index i
+                     AND NOT EXISTS (SELECT FROM ff_internal.server v, pg_index i
                                        JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = $1 AND i.indislive AND NOT i.indisprimary
-                                        AND NOT ff_internal.summarizing(c.relam, v.server_version))
-                THEN 0 END
+                                        AND NOT ff_internal.summarizing(c.relam, v.server_version)) THEN 0 END
       FROM ff_internal.updates_seen($1, began_at) s
      WHERE s.rows > 0
 $$;
@@ -91,33 +81,37 @@ LANGUAGE sql STABLE
 RETURN (SELECT coalesce(range_agg(tstzrange(h.since, h.last_seen_at, '[]')), '{}')
           FROM ff_internal.horizon_history h WHERE h.last_seen_at > held_times.since);
 
--- Says what a recorded holder of the visibility horizon cost a table (rel_id) since a time; NULL: nothing, or enough
--- updates came since the last one ended, and lack room as well. Either its HOT share fell from MOSTLY_HOT by more
--- than 10 points meanwhile, or most versions in its pages wait for a snapshot.
+-- Says what a recorded holder of the visibility horizon cost a table (rel_id) since a time: its HOT share fell from
+-- MOSTLY_HOT by more than 10 points meanwhile, or most versions in its pages wait for a snapshot. NULL: nothing, or
+-- enough updates came since the last one ended, and lack room as well.
 CREATE FUNCTION ff_internal.held_back(id bigint, since timestamptz, sampled timestamptz) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT CASE
-           WHEN c.free >= 100 AND c.free_hot >= k.mostly * c.free AND c.held_hot / c.held < c.free_hot / c.free - 0.1
-           THEN format('%s of its updates were HOT while an old snapshot was held, %s otherwise',
-                       ff_internal.percent(100 * c.held_hot / c.held), ff_internal.percent(100 * c.free_hot / c.free))
-           WHEN c.held >= c.free
-           THEN (SELECT format('%s old row versions wait for a snapshot to end (live rows: %s)',
-                               round(s.recently_dead_rows::numeric), round(s.live_rows::numeric))
-                   FROM ff_internal.page_sample s
-                  WHERE s.rel_id = id AND s.sampled_at = sampled AND ff_internal.most_wait(s, 0.3) LIMIT 1) END
-      FROM (SELECT coalesce(sum(i.updated) FILTER (WHERE o.held), 0)::float8 AS held,
-                   sum(i.hot_updated) FILTER (WHERE o.held) AS held_hot,
-                   coalesce(sum(i.updated) FILTER (WHERE NOT o.held), 0)::float8 AS free,
-                   sum(i.hot_updated) FILTER (WHERE NOT o.held) AS free_hot,
-                   sum(i.updated) FILTER (WHERE i.began_at >= h.ended_at)::float8 AS after,
-                   sum(i.hot_updated) FILTER (WHERE i.began_at >= h.ended_at) AS after_hot
-              FROM ff_internal.counter_interval i
-             CROSS JOIN (SELECT t.ranges, upper(t.ranges) AS ended_at
-                           FROM ff_internal.held_times(held_back.since) t(ranges) OFFSET 0) h
-             CROSS JOIN LATERAL (SELECT h.ranges && tstzrange(i.began_at, i.ended_at, '()') AS held) o
-             WHERE i.rel_id = id AND i.began_at >= held_back.since) c
-     CROSS JOIN ff_internal.threshold('MOSTLY_HOT') k(mostly)
+    WITH did AS (
+        SELECT i.updated, i.hot_updated AS hot, h.ranges && tstzrange(i.began_at, i.ended_at, '()') AS held,
+               i.began_at >= upper(h.ranges) AS after
+          FROM ff_internal.counter_interval i
+         CROSS JOIN (SELECT ff_internal.held_times(held_back.since) AS ranges OFFSET 0) h
+         WHERE i.rel_id = id AND i.began_at >= held_back.since
+    ), sums AS (
+        SELECT coalesce(sum(d.updated) FILTER (WHERE d.held), 0)::float8 AS held,
+               sum(d.hot) FILTER (WHERE d.held) AS held_hot,
+               coalesce(sum(d.updated) FILTER (WHERE NOT d.held), 0)::float8 AS free,
+               sum(d.hot) FILTER (WHERE NOT d.held) AS free_hot,
+               sum(d.updated) FILTER (WHERE d.after) AS after, sum(d.hot) FILTER (WHERE d.after) AS after_hot
+          FROM did d
+    )
+    SELECT CASE WHEN c.free >= 100 AND c.free_hot >= k.mostly * c.free
+                     AND c.held_hot / c.held < c.free_hot / c.free - 0.1
+                THEN format('%s of its updates were HOT while an old snapshot was held, %s otherwise',
+                            ff_internal.percent(100 * c.held_hot / c.held),
+                            ff_internal.percent(100 * c.free_hot / c.free))
+                WHEN c.held >= c.free
+                THEN (SELECT format('%s old row versions wait for a snapshot to end (live rows: %s)',
+                                    round(s.recently_dead_rows::numeric), round(s.live_rows::numeric))
+                        FROM ff_internal.page_sample s
+                       WHERE s.rel_id = id AND s.sampled_at = sampled AND ff_internal.most_wait(s, 0.3) LIMIT 1) END
+      FROM sums c, ff_internal.threshold('MOSTLY_HOT') k(mostly)
      WHERE c.held > 0
        AND (c.after >= ff_internal.setting('min_updates') AND c.after_hot < k.mostly * c.after) IS NOT TRUE
 $$;
@@ -150,9 +144,8 @@ BEGIN
                    AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
          WHERE relations[1] IS NULL OR c.relid = ANY (relations)
     ), counted AS MATERIALIZED (
-        SELECT w.rel_id, t.*
+        SELECT w.rel_id, (w.in_window).*
           FROM ff_internal.windows(CASE WHEN relations[1] IS NOT NULL THEN ARRAY(SELECT e.rel_id FROM examined e) END) w
-         CROSS JOIN LATERAL (SELECT (w.in_window).*) t
     ), collections AS MATERIALIZED (
         SELECT max(c.began_at) AS snapshot_at, bool_or(NOT c.track_counts) AS counts_lost,
                (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers, ff_internal.ram_bytes() AS ram
@@ -164,29 +157,26 @@ BEGIN
            c.counts_lost, c.open_writers, z.heap_bytes, z.index_bytes, z.toast_bytes, x.indexes::integer,
            c.ram, (z.heap_bytes + z.index_bytes) / nullif(c.ram, 0)::float8,
            (SELECT p.sqlstate || ' ' || p.message FROM ff_internal.problem p WHERE p.rel_id = e.rel_id),
-           p.sampled_at, p.blocks, p.live_rows, p.rows_per_page, p.inserted_width, p.updated_width,
-           p.update_group_rows, v.hot, v.same_page, v.newpage,
-           p.updated_hot_rows <= p.updated_nonhot_rows, y.indexed, o.hot, s.newpage_share,
-           s.blocked_share, s.recoverable_share, s.kept_share, s.kept_with_room,
+           p.sampled_at, p.blocks, p.live_rows, p.rows_per_page, p.inserted_width, p.updated_width, p.update_group_rows,
+           v.hot, v.same_page, v.newpage, p.updated_hot_rows <= p.updated_nonhot_rows, y.indexed, o.hot,
+           s.newpage_share, s.blocked_share, s.recoverable_share, s.kept_share, s.kept_with_room,
            CASE WHEN s.recoverable_share >= ff_internal.threshold('LACKING')
                      AND (SELECT max(h.last_seen_at) FROM ff_internal.horizon_history h) > f.since_began_at
                 THEN ff_internal.held_back(e.rel_id, f.since_began_at, p.sampled_at) END
       FROM examined e
       FULL JOIN counted n ON n.rel_id = e.rel_id
      CROSS JOIN collections c
+      LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
      -- an interrupted collection leaves intervals, but has no row
-     CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at) AS at, coalesce(n.began_at,
-                                CASE WHEN e.rel_id IS NOT NULL
-                                     THEN greatest(e.opened_at, now() - ff_internal.lookback()) END) AS since) l
+     CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at), coalesce(n.began_at, CASE WHEN e.rel_id IS NOT NULL
+                                THEN greatest(e.opened_at, now() - ff_internal.lookback()) END)) l(at, since)
       -- no collection has seen this change yet, so its effect is unknown
       LEFT JOIN LATERAL (SELECT n.since_began_at, n.since, n.recent WHERE e.fillfactor = e.known) f ON true
      CROSS JOIN LATERAL (SELECT (f.recent).*) r
       LEFT JOIN LATERAL ff_internal.sizes(CASE WHEN e.not_examined IS NULL THEN e.relid END) z ON true
      CROSS JOIN LATERAL (SELECT count(*) AS indexes FROM pg_index o WHERE o.indrelid = e.relid AND o.indisvalid) x
-      LEFT JOIN LATERAL (SELECT s.* FROM ff_internal.page_sample s
-                          WHERE s.rel_id = e.rel_id AND s.sampled_at <= e.sampled_at
-                          ORDER BY s.sampled_at DESC LIMIT 1) p ON true
-      LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
+      LEFT JOIN LATERAL (SELECT s.* FROM ff_internal.page_sample s WHERE s.rel_id = e.rel_id
+                            AND s.sampled_at <= e.sampled_at ORDER BY s.sampled_at DESC LIMIT 1) p ON true
       LEFT JOIN LATERAL (SELECT p.superseded_hot, p.superseded_same_page, p.superseded_newpage
                           WHERE p.fillfactor = e.fillfactor AND p.sampled_at >= coalesce(h.samples_from, '-infinity'))
                         v(hot, same_page, newpage) ON true

@@ -11,26 +11,19 @@ RETURNS SETOF record
 LANGUAGE sql VOLATILE PARALLEL SAFE
 AS $$
     SELECT ff_internal.check_role('reader');
-    SELECT v.source, v.bytes, v.source = u.source, v.note
+    SELECT v.source, v.bytes, row_number() OVER (ORDER BY v.bytes IS NULL, v.rank, v.bytes) = 1, v.note
       FROM (SELECT EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'server')) o(mirror)
       -- of this machine, not of the source's
       LEFT JOIN ff_internal.machine_memory() m ON NOT o.mirror
-     CROSS JOIN nullif(ff_internal.setting('ram')::bigint, 0) s(mb)
-     -- effective_cache_size comes last: it is only somebody's guess
      CROSS JOIN LATERAL (
-           SELECT CASE WHEN s.mb IS NOT NULL THEN 'fillfactor_advisor.ram'
-                       WHEN m.container_limit < coalesce(m.ram, 9e18) THEN 'container limit'
-                       WHEN m.ram IS NOT NULL THEN 'ram' ELSE 'effective_cache_size' END) u(source)
-     CROSS JOIN LATERAL (
-           VALUES ('fillfactor_advisor.ram', s.mb * 1048576, CASE WHEN s.mb IS NULL THEN 'setting, 0: detect'
-                                                                  ELSE 'setting, overrides what is detected' END),
-                  ('ram', m.ram, CASE WHEN o.mirror THEN 'unknown of the source: set fillfactor_advisor.ram here'
-                                      ELSE 'memory of the machine' END),
-                  ('container limit', m.container_limit, m.note),
-                  ('shared_buffers', pg_size_bytes(ff_internal.server_setting('shared_buffers')),
-                   'part of the memory above'),
-                  ('effective_cache_size', pg_size_bytes(ff_internal.server_setting('effective_cache_size')),
-                   'what the planner is told, not a measurement')) v(source, bytes, note)
+           VALUES (1, 'fillfactor_advisor.ram', 1048576 * nullif(ff_internal.setting('ram')::bigint, 0),
+                   'setting, overrides what is detected; 0: detect'),
+                  (2, 'ram', m.ram, CASE WHEN o.mirror THEN 'unknown of the source: set fillfactor_advisor.ram here'
+                                         ELSE 'memory of the machine' END),
+                  (2, 'container limit', m.container_limit, m.note),
+                  (3, 'effective_cache_size', pg_size_bytes(ff_internal.server_setting('effective_cache_size')),
+                   'what the planner is told, not a measurement')) v(rank, source, bytes, note)
+     ORDER BY v.rank, v.source DESC
 $$;
 COMMENT ON FUNCTION @extschema@.ff_memory() IS
 'Memory that may hold tables, one row per source: bytes (NULL: unknown or no limit), used (true in the one row that '

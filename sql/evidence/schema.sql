@@ -1,68 +1,39 @@
 -- Types of stage evidence.
 
-CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_window AS (
-    -- Sums of a table's intervals in fillfactor_advisor.lookback.
-    began_at       timestamptz,      -- start of the first interval
-    intervals      bigint,           -- number of intervals; after two hours those of an hour count as one, after two
-        -- days those of a day
-    counted        ff_internal.counters, -- in all of them
-    cycles         float8,           -- hours (days, before the last two) that the updates were spread over: the
-        -- square of their sum divided by the sum of their squares; NULL without updates
-    since_began_at timestamptz,      -- start of the first interval since the last change of fillfactor or indexes;
-        -- NULL: none
-    since          ff_internal.counters, -- in those since then
-    recent         ff_internal.counters -- in the newest of these with a third of their updates, all without updates
+    began_at timestamptz, intervals bigint, counted ff_internal.counters, cycles float8,
+    since_began_at timestamptz, since ff_internal.counters, recent ff_internal.counters
 );
-$$);
+COMMENT ON TYPE ff_internal.table_window IS
+'Sums of a table''s intervals in fillfactor_advisor.lookback: of all (counted, the first began at began_at), of '
+'those since the last change of fillfactor or indexes (since, since_began_at; NULL: none), and of the newest of '
+'these with a third of their updates (recent). intervals: their number; after two hours those of an hour count as '
+'one, after two days those of a day. cycles: hours (days, before the last two) that the updates were spread over: '
+'the square of their sum divided by the sum of their squares; NULL without updates.';
 
-CALL ff_internal.define($$
 CREATE TYPE ff_internal.table_evidence AS (
-    -- Everything observed of a table.
-    relation             regclass,   -- the table
-    rel_id               bigint,     -- key of its history; NULL: never collected
-    nspname              name,       -- schema
-    relname              name,       -- name
-    not_examined         text,       -- why it is not examined; NULL: it is
-    fillfactor           integer,    -- effective fillfactor now, percent
-    reloptions           text[],     -- its storage options now, as stored
-    snapshot_at          timestamptz, -- when its counters were last read
-    window_s             float8, -- seconds watched in the window; NULL: never collected
-    began_at             timestamptz, -- as in table_window, to recent; NULL: nothing was written
-    intervals            bigint,
-    counted              ff_internal.counters,
-    cycles               float8,
-    since_change_s       float8, -- seconds watched since the last change of fillfactor or indexes
-    since_began_at       timestamptz, -- as there, to recent; NULL: no collection saw the change yet
-    since                ff_internal.counters,
-    recent               ff_internal.counters,
-    counts_lost          boolean,    -- track_counts was off in a collection of the window
-    open_writers         integer,    -- sessions whose updates were not counted yet at the last collection
-    heap_bytes           bigint,     -- size of the main fork now; NULL: unknown
-    index_bytes          bigint,     -- size of all indexes now; NULL: unknown
-    toast_bytes          bigint,     -- size of the TOAST table now; NULL: unknown
-    indexes              integer,    -- valid indexes
-    ram_bytes            bigint,     -- memory that may hold the table, see ff_memory()
-    ram_ratio            float8, -- (heap_bytes + index_bytes) / ram_bytes
-    problem              text,       -- SQLSTATE and message if the last sample failed
-    sampled_at           timestamptz, -- key of its last page sample; NULL: never sampled
-    blocks               bigint,     -- as in page_sample, to update_group_rows
-    live_rows            float8,
-    rows_per_page        real,
-    inserted_width       real,
-    updated_width        real,
-    update_group_rows    real,
-    seen_hot             float8, -- superseded_hot of the sample; NULL: sampled before the last change
-    seen_same_page       float8, -- superseded_same_page, likewise
-    seen_newpage         float8, -- superseded_newpage, likewise
-    loaded_anew          boolean,    -- no more rows have the mark of a HOT update than not: a rewrite clears it
-    indexed_share        float8, -- see indexed_share(); NULL: unknown, or nearly all recent updates were HOT
-    hot_share            float8, -- HOT share of the recent updates, 0 to 1
-    newpage_share        float8, -- as split_updates() says of the recent updates, to kept_with_room
-    blocked_share        float8,
-    recoverable_share    float8,
-    kept_share           float8,
-    kept_with_room       float8,
-    held_back            text        -- what an old snapshot cost, in words, if updates lack room; NULL: nothing
+    relation regclass, rel_id bigint, nspname name, relname name, not_examined text, fillfactor integer,
+    reloptions text[], snapshot_at timestamptz, window_s float8,
+    -- as in table_window
+    began_at timestamptz, intervals bigint, counted ff_internal.counters, cycles float8, since_change_s float8,
+    since_began_at timestamptz, since ff_internal.counters, recent ff_internal.counters,
+    counts_lost boolean, open_writers integer, heap_bytes bigint, index_bytes bigint, toast_bytes bigint,
+    indexes integer, ram_bytes bigint, ram_ratio float8, problem text,
+    -- of the last page sample
+    sampled_at timestamptz, blocks bigint, live_rows float8, rows_per_page real, inserted_width real,
+    updated_width real, update_group_rows real, seen_hot float8, seen_same_page float8, seen_newpage float8,
+    loaded_anew boolean, indexed_share float8, hot_share float8,
+    -- as split_updates() says of the recent updates
+    newpage_share float8, blocked_share float8, recoverable_share float8, kept_share float8, kept_with_room float8,
+    held_back text
 );
-$$);
+COMMENT ON TYPE ff_internal.table_evidence IS
+'Everything observed of a table; NULL: unknown. rel_id: NULL if it was never collected. not_examined: why, NULL: it '
+'is. snapshot_at: when its counters were last read. window_s, since_change_s: seconds watched in the window, and '
+'since the last change of fillfactor or indexes. since, since_began_at, recent: NULL, too, if no collection saw the '
+'change yet. counts_lost: track_counts was off in a collection of the window. open_writers: sessions whose updates '
+'were not counted yet at the last one. indexes: valid ones. ram_ratio: (heap_bytes + index_bytes) / ram_bytes. '
+'problem: SQLSTATE and message if the last sample failed. seen_hot, seen_same_page, seen_newpage: superseded '
+'versions; NULL: sampled before the last change. loaded_anew: no more rows have the mark of a HOT update than not: a '
+'rewrite clears it. indexed_share: see there; NULL, too, if nearly all recent updates were HOT. hot_share: of the '
+'recent updates. held_back: what an old snapshot cost, in words, if updates lack room.';

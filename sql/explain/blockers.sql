@@ -251,7 +251,7 @@ AS $$
             CASE WHEN b.free THEN ff_internal.drop_index(b.indexrelid) END,
             nullif((ff_internal.index_definitions(b.relid, ARRAY[b.indexrelid]))[1], '') || ';'
        FROM blocker b
-      CROSS JOIN ff_internal.index_entry_price() p
+      CROSS JOIN (SELECT ff_internal.threshold('WAL_ENTRY'), ff_internal.threshold('US_ENTRY')) p(wal_bytes, cpu_us)
        LEFT JOIN LATERAL ff_internal.sizes(b.indexrelid) z ON true
       ORDER BY b.usage = 'unused', b.summarizing, b.still IS TRUE,
                max(CASE WHEN b.free AND b.seen THEN b.won_by_all END) OVER (PARTITION BY b.relid) DESC NULLS LAST,

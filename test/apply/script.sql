@@ -12,8 +12,8 @@ SELECT plan(104);
 -- ---------------------------------------------------------------------------
 SELECT is(ff_internal.quoted_name('plain'), 'plain', 'a plain name is not quoted');
 SELECT is(ff_internal.quoted_name('select'), '"select"', 'a keyword is quoted');
-SELECT is(ff_internal.quoted_name(E'a\nb"c\\d'), 'U&"a\000ab""c\\d"', 'a line feed becomes an escape');
-SELECT is(ff_internal.quoted_text(E'a\r''b\\'), 'E''a\u000d''''b\\''',
+SELECT is(ff_internal.quoted_name(E'a\nb"c\\d'), 'U&"a\+00000ab""c\\d"', 'a line feed becomes an escape');
+SELECT is(ff_internal.quoted_text(E'a\r''b\\'), 'E''a\U0000000d''''b\\''',
 	'a carriage return in a literal becomes an escape');
 SELECT is(ff_internal.quoted_text(NULL), 'NULL', 'quoted_text() of NULL is the word NULL');
 SELECT is(ff_internal.plain(E'a\nb\\q'), 'a?b\q', 'text for a comment has no line break');

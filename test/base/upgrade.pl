@@ -67,8 +67,8 @@ change('sql/collect/schema.sql', 'vacuums         bigint           -- vacuums, m
 change('src/collect/counters.c', '{"vacuums",', "{\"rows_returned\", entry->tuples_returned},\n\t\t{\"vacuums\",");
 # a page metric: its column, and how it is computed
 change('sql/sample/schema.sql', 'changed_columns      real[] ', 'changed_columns      real[],');
-change('sql/sample/schema.sql', "not scaled to the table; pooled\n);",
-	"not scaled to the table; pooled\n    inserted_rows        float8      -- live rows that were never updated\n);");
+change('sql/sample/schema.sql', "how many changed the column; pooled\n);",
+	"how many changed the column; pooled\n    inserted_rows        float8      -- live rows that were never updated\n);");
 change('src/sample/heap.c', '{"update_age", FF_POWERS, FF_UPDATE_AGES}',
 	"{\"update_age\", FF_POWERS, FF_UPDATE_AGES},\n\t{\"inserted_rows\", FF_TOTAL, FF_HEAP_INSERTED_ROWS}");
 # an argument

@@ -146,7 +146,7 @@ SELECT cmp_ok((SELECT count(*) FROM ff_changes()), '<', (SELECT count(*) FROM ff
     'older news are left out');
 UPDATE ff_internal.relation SET relname = E'new "na\nme"' WHERE rel_id = :id;
 SELECT is(count(DISTINCT relation), 1::bigint, 'a renamed table has its new name, which can be pasted')
-    FROM ff_changes('9 days') WHERE relation = 'public.U&"new ""na\000ame"""';
+    FROM ff_changes('9 days') WHERE relation = 'public.U&"new ""na\+00000ame"""';
 
 SELECT * FROM finish();
 ROLLBACK;

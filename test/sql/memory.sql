@@ -49,8 +49,6 @@ SELECT count(*) FILTER (WHERE used) AS used_rows,
   FROM ff_memory();
 SELECT bytes = 1024 * (regexp_match(pg_read_file('/proc/meminfo'), 'MemTotal: +(\d+) kB'))[1]::bigint AS ram_right
   FROM ff_memory() WHERE source = 'ram';
-SELECT bytes = pg_size_bytes(current_setting('shared_buffers')) AS shared_buffers_right
-  FROM ff_memory() WHERE source = 'shared_buffers';
 
 -- the setting overrides
 SET fillfactor_advisor.ram = '3GB';
