@@ -20,9 +20,8 @@ BEGIN
             SELECT c.seen_at, c.rel_id, CASE WHEN p.made_at IS NULL THEN 'changed' ELSE 'taken' END,
                    c.change || coalesce(', as advised ' || to_char(p.made_at, 'YYYY-MM-DD'), '')
               FROM ff_internal.changes c
-              LEFT JOIN ff_internal.change k USING (change_id)
               LEFT JOIN LATERAL (
-                   SELECT p.made_at FROM ff_internal.predicted(k) p
+                   SELECT p.made_at FROM ff_internal.predicted(c.altered) p
                     WHERE 'withdrawn' IS DISTINCT FROM (
                           SELECT e.what FROM ff_internal.advice_event e
                            WHERE e.rel_id = c.rel_id AND e.what IN ('advised', 'moved', 'withdrawn')
