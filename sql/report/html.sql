@@ -50,63 +50,32 @@ BEGIN
 END
 $$;
 
--- Pictures have a frame 320 wide and 200 high, for values of 0 to 1; words describe them.
-CREATE FUNCTION ff_internal.svg(class text, title text, words text, body text) RETURNS text
+-- A level part of a line in a frame 320 wide and 200 high, for string_agg() with L between the parts. y: 0 to 1.
+CREATE FUNCTION ff_internal.stroke(x0 integer, x1 integer, y float8) RETURNS text
 LANGUAGE sql STABLE
-RETURN format(E'<svg class="%s" viewBox="%s" preserveAspectRatio="none" role="img">\n<title>%s</title>\n'
-              '<desc>%s</desc>\n%s</svg>', class,
-              CASE class WHEN 'small' THEN '-4 -8 328 216' ELSE '-40 -22 390 260' END, title, ff_internal.html(words),
-              body);
+RETURN x0 || ' ' || CASE WHEN y > 1 THEN 0 ELSE (200 - 200 * y)::integer END || 'H' || x1;
 
--- A level part of a line, for string_agg() with L between the parts. What is above the frame is at its edge.
-CREATE FUNCTION ff_internal.stroke(x0 float8, x1 float8, y float8) RETURNS text
+-- The picture of a curve, with the present and the advised step; NULL without one: HOT share, or size if no updates are
+-- expected. large: HOT share with its range, size and WAL per update relative to the present step (half the height).
+CREATE FUNCTION ff_internal.curve_picture(
+    steps ff_internal.step[], present integer, advised integer, large boolean) RETURNS text
 LANGUAGE sql STABLE
-RETURN (320 * x0)::integer || ' ' || CASE WHEN y > 1 THEN 0 ELSE (200 - 200 * y)::integer END
-       || 'H' || (320 * x1)::integer;
-
--- A vertical line at x; y: of its label, from the top.
-CREATE FUNCTION ff_internal.svg_mark(class text, x float8, label text, y integer) RETURNS text
-LANGUAGE sql STABLE STRICT
-RETURN format('<path class="%s" d="M%s 0V200"/><text x="%s" y="%s" text-anchor="%s">%s</text>', class,
-              (320 * x)::integer, (320 * x + sign(0.6 - x) * 4)::integer, y,
-              CASE WHEN x < 0.6 THEN 'start' ELSE 'end' END, ff_internal.html(label));
-
--- A figure of percents. first_x, last_x: labels of the x axis; legend: HTML.
-CREATE FUNCTION ff_internal.chart(title text, first_x text, last_x text, body text, legend text, words text)
-RETURNS text
-LANGUAGE sql STABLE
-RETURN format(E'<figure>\n<h4>%s</h4>\n%s\n<figcaption>%s<p class="legend">%s</p></figcaption>\n</figure>\n', title,
-    ff_internal.svg('large', title, words, format(
-        '<path class="grid" d="M0 0H320M0 50H320M0 100H320M0 150H320M0 200H320"/>'
-        '<text x="-40" y="4">100 %%</text><text x="-40" y="104">50 %%</text><text x="-40" y="204">0 %%</text>'
-        '<text y="218">%s</text><text x="320" y="218" text-anchor="end">%s</text>%s', first_x, last_x, body)),
-    ff_internal.html(words), legend);
-
--- Two pictures of a curve, with the present and the advised step; NULL without one. large: HOT share with its range,
--- size and WAL per update relative to the present step (half the height). small: HOT share, or size if no updates are
--- expected.
-CREATE FUNCTION ff_internal.curve_pictures(
-    steps ff_internal.step[], present integer, advised integer, OUT small text, OUT large text)
-LANGUAGE sql STABLE
-BEGIN ATOMIC
+RETURN (
     WITH step AS (
-        SELECT s.*, (s.fillfactor - 10) / 90.0 AS x1,
-               (lag(s.fillfactor, 1, 10) OVER (ORDER BY s.fillfactor) - 10) / 90.0 AS x0,
+        SELECT s.*, (320 / 90.0 * (lag(s.fillfactor, 1, 10) OVER (ORDER BY s.fillfactor) - 10))::integer AS x0,
+               (320 / 90.0 * (s.fillfactor - 10))::integer AS x1,
                coalesce(s.hot_pct_low, s.hot_pct) / 100 AS low, coalesce(s.hot_pct_high, s.hot_pct) / 100 AS high,
                0.5 * s.size_bytes / nullif(p.size_bytes, 0) AS size,
                0.5 * s.wal_bytes_per_update / nullif(p.wal_bytes_per_update, 0) AS wal
           FROM unnest(steps) s LEFT JOIN unnest(steps) p ON p.fillfactor = present
     ), line AS (
-        SELECT '<path class="hot" d="M'
-               || string_agg(ff_internal.stroke(s.x0, s.x1, s.hot_pct / 100), 'L' ORDER BY s.x1) || '"/>' AS hot,
-               '<path class="size" d="M' || string_agg(ff_internal.stroke(s.x0, s.x1, s.size), 'L' ORDER BY s.x1)
-               || '"/>' AS size,
-               '<path class="wal" d="M' || string_agg(ff_internal.stroke(s.x0, s.x1, s.wal), 'L' ORDER BY s.x1)
-               || '"/>' AS wal,
-               '<path class="band" d="M' || string_agg(ff_internal.stroke(s.x0, s.x1, s.high), 'L' ORDER BY s.x1) || 'L'
-               || string_agg(ff_internal.stroke(s.x1, s.x0, s.low), 'L' ORDER BY s.x1 DESC) || 'Z"/>' AS band,
-               concat(ff_internal.svg_mark('now', (present - 10) / 90.0, 'now', 12),
-                      ff_internal.svg_mark('advised', (advised - 10) / 90.0, 'advised', 194)) AS marks,
+        SELECT string_agg(ff_internal.stroke(s.x0, s.x1, s.hot_pct / 100), 'L' ORDER BY s.x1) AS hot,
+               string_agg(ff_internal.stroke(s.x0, s.x1, s.high), 'L' ORDER BY s.x1) || 'L'
+               || string_agg(ff_internal.stroke(s.x1, s.x0, s.low), 'L' ORDER BY s.x1 DESC) || 'Z' AS band,
+               string_agg(ff_internal.stroke(s.x0, s.x1, s.size), 'L' ORDER BY s.x1) AS size,
+               string_agg(ff_internal.stroke(s.x0, s.x1, s.wal), 'L' ORDER BY s.x1) AS wal,
+               max(s.x1) FILTER (WHERE s.fillfactor = present) AS now,
+               max(s.x1) FILTER (WHERE s.fillfactor = advised) AS advised,
                string_agg(format('%s: %s.', CASE s.fillfactor WHEN present THEN 'Left as it is'
                                                               ELSE 'Advised ' || s.fillfactor END,
                    coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT predicted')
@@ -115,35 +84,24 @@ BEGIN ATOMIC
                    FILTER (WHERE s.fillfactor IN (present, advised)) AS words
           FROM step s
     )
-    SELECT ff_internal.svg('small', CASE WHEN l.hot <> '' THEN 'Predicted HOT share at each fillfactor'
-                                         ELSE 'Predicted size at each fillfactor' END, l.words,
-                           coalesce(l.hot, l.size) || l.marks),
-           ff_internal.chart('Prediction for each fillfactor', 'fillfactor 10', 'fillfactor 100',
-               concat('<text x="345" y="-10" text-anchor="end">against today</text><text x="324" y="4">2x</text>'
-                      '<text x="324" y="104">1x</text><text x="324" y="204">0x</text>',
-                      l.band, l.size, l.wal, l.hot, l.marks),
-               '<span><i class="size"></i>size</span> <span><i class="hot"></i>HOT, with its range</span> '
-               '<span><i class="wal"></i>WAL per update</span>', l.words)
-      FROM line l WHERE l.words <> '';
-END;
-
--- A table's HOT share over time; NULL without updates.
-CREATE FUNCTION ff_internal.history_chart(relation regclass) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT ff_internal.chart('HOT share over time', ff_internal.minute(min(p.began_at)),
-               ff_internal.minute(max(p.began_at)),
-               concat('<path class="hot" d="M'
-                      || string_agg(ff_internal.stroke(p.x, p.x, p.hot_pct / 100), 'L' ORDER BY p.x) || '"/>',
-                      string_agg(ff_internal.svg_mark('event', p.x, left(p.event, 40), 12 + 14 * (p.n % 5)), '')), NULL,
-               format('%s updates, %s HOT.%s', sum(p.updates),
-                      ff_internal.number(sum(p.updates * p.hot_pct) / sum(p.updates), 1, ' %'),
-                      ' Changes: ' || string_agg(p.event || ' at ' || ff_internal.minute(p.began_at), '; ') || '.'))
-      FROM (SELECT h.*, count(h.event) OVER (ORDER BY h.began_at)::integer AS n,
-                   (extract(epoch FROM h.began_at - min(h.began_at) OVER ())
-                    / nullif(extract(epoch FROM max(h.began_at) OVER () - min(h.began_at) OVER ()), 0))::float8 AS x
-              FROM @extschema@.ff_history(relation) h) p
-    HAVING sum(p.updates) > 0);
+    SELECT format(CASE WHEN large THEN E'<figure>\n%s\n<figcaption>Fillfactors 10 to 100. %s<p>'
+                       '<span><i class="size"></i>size</span> <span><i class="hot"></i>HOT, with its range</span> '
+                       '<span><i class="wal"></i>WAL per update</span></p></figcaption>\n</figure>\n' ELSE '%s' END,
+               format(E'<svg class="%s" viewBox="-40 -22 390 244" preserveAspectRatio="none" role="img">\n'
+                      '<title>Prediction for each fillfactor</title>\n<desc>%s</desc>\n%s</svg>',
+                      CASE WHEN large THEN 'large' ELSE 'small' END, l.words, concat(
+                   CASE WHEN large THEN
+                       '<path class="grid" d="M0 0H320M0 50H320M0 100H320M0 150H320M0 200H320"/><text x="-40" y="4">'
+                       '100 %</text><text x="-40" y="104">50 %</text><text x="-40" y="204">0 %</text><text x="345" '
+                       'y="-10" text-anchor="end">against today</text><text x="324" y="4">2x</text><text x="324" '
+                       'y="104">1x</text><text x="324" y="204">0x</text>' END,
+                   CASE WHEN large THEN '<path class="band" d="M' || l.band || '"/>' END,
+                   CASE WHEN large OR l.hot IS NULL THEN '<path class="size" d="M' || l.size || '"/>' END,
+                   CASE WHEN large THEN '<path class="wal" d="M' || l.wal || '"/>' END,
+                   '<path class="hot" d="M' || l.hot || '"/>',
+                   '<path class="now" d="M' || l.now || ' 0V200"/>',
+                   '<path class="advised" d="M' || l.advised || ' 0V200"/>')), l.words)
+      FROM line l WHERE l.words <> '');
 
 CREATE FUNCTION ff_internal.report_style() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -154,12 +112,12 @@ RETURN $css$
   --muted: #a0acb9; --line: #343d48; --hot: #72b0ff; --band: #72b0ff30; --other: #f2a863; --good: #5fd39a;
   --warn: #e8bf62; } }
 * { box-sizing: border-box; }
-[hidden], html:not(.js) button.copy { display: none !important; }
+[hidden] { display: none !important; }
 body { margin: 0 auto; padding: 1.2rem clamp(.9rem, 2vw, 1.5rem) 3rem; max-width: 84rem; color: var(--ink);
   background: var(--page); overflow-wrap: break-word; font: 15px/1.5 system-ui, "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.5rem; line-height: 1.3; margin: 0 0 .4rem; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
-h3, h4 { font-size: 1rem; margin: 0; }
+h3 { font-size: 1rem; margin: 0; }
 p, pre { margin: .4rem 0; }
 p { max-width: 62rem; } article > p { white-space: pre-line; }
 a { color: var(--hot); }
@@ -181,59 +139,36 @@ caption { text-align: left; padding: .1rem 0 .4rem; }
 th, td { padding: .3rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 thead th { color: var(--muted); vertical-align: bottom; }
 tbody th { min-width: 9rem; overflow-wrap: anywhere; }
-[aria-sort=ascending] button::after { content: " \2191"; }
-[aria-sort=descending] button::after { content: " \2193"; }
 .n { text-align: right; }
 td.n { white-space: nowrap; }
 .w { min-width: 18rem; }
 article { border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1rem; margin: 0 0 1rem; }
 .badge { font-size: .78rem; font-weight: 600; border: 1px solid; border-radius: 99px; padding: 0 .6rem; }
-.copy { float: right; color: #fff; background: #1d5fb8; border-radius: 6px; padding: .1rem .8rem; }
-pre { background: var(--soft); padding: .5rem .8rem; max-height: 22rem; overflow: auto; clear: both;
+pre { background: var(--soft); padding: .5rem .8rem; max-height: 22rem; overflow: auto;
   font: .84rem/1.45 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: .6rem 1.6rem; }
 figure { margin: .7rem 0 0; }
 svg { display: block; width: 100%; max-width: 30rem; }
 svg.small { width: 7rem; height: 2.2rem; }
-.small text { display: none; }
 svg text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: var(--muted); }
 path { fill: none; stroke: var(--ink); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .grid { stroke: var(--line); stroke-width: 1; }
 path.hot { stroke: var(--hot); stroke-width: 2; }
 path.wal { stroke: var(--other); stroke-dasharray: 5 3; }
-.now, .event { stroke: var(--muted); stroke-dasharray: 3 3; }
+path.now { stroke: var(--muted); stroke-dasharray: 3 3; }
 path.advised { stroke: var(--good); stroke-width: 2; }
 .band { stroke: none; fill: var(--band); }
 i { display: inline-block; width: 1.4em; border-top: 2px solid var(--hot); margin-right: .3em; vertical-align: middle; }
 i.wal { border-top: 2px dashed var(--other); } i.size { border-color: var(--ink); }
-@media print { nav, .copy { display: none; } table { font-size: 7.5pt; min-width: 0; } th, td { padding: .1rem .25rem; }
+@media print { nav { display: none; } table { font-size: 7.5pt; min-width: 0; } th, td { padding: .1rem .25rem; }
   tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; } }
 $css$;
 
--- Sorts and filters the tables, copies the statements.
+-- Filters the tables, by a tile and by name.
 CREATE FUNCTION ff_internal.report_script() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN $js$
 (() => {
 const all = (s, e) => [...(e || document).querySelectorAll(s)], text = e => e.textContent.trim();
-const value = c => {
-  const m = /^([-+]?[0-9.]+) ?(bytes|[kMGTP]B)?/.exec(text(c));
-  return m ? m[1] * 1024 ** ('kMGTP'.indexOf((m[2] || '-')[0]) + 1) : -1e300;
-};
-document.documentElement.className = 'js';
-all('table').forEach(t => all('thead th', t).forEach((h, i) => {
-  const b = document.createElement('button'), n = h.className === 'n', by = n ? value : text;
-  b.textContent = text(h);
-  h.replaceChildren(b);
-  b.onclick = () => {
-    const up = h.ariaSort ? h.ariaSort === 'descending' : !n;
-    all('thead th', t).forEach(o => o.removeAttribute('aria-sort'));
-    h.setAttribute('aria-sort', up ? 'ascending' : 'descending');
-    const rows = all('tbody tr', t).map(r => [by(r.cells[i]), r]);
-    rows.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1));
-    t.tBodies[0].append(...rows.map(r => r[1]));
-  };
-}));
 const find = document.createElement('input'), tiles = all('.tiles button');
 let kind = '';
 const show = () => {
@@ -251,10 +186,6 @@ find.type = 'search';
 find.placeholder = find.ariaLabel = 'Filter tables by name';
 find.oninput = show;
 all('nav').forEach(n => n.append(find));
-all('.copy').forEach(b => b.onclick = () => {
-  getSelection().selectAllChildren(b.nextElementSibling);
-  b.textContent = document.execCommand('copy') ? 'Copied' : 'Selected';
-});
 })();
 $js$;
 

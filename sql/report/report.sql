@@ -67,7 +67,7 @@ RETURN (
                    CASE WHEN c.needs_rewrite THEN coalesce(ff_internal.rewrite_time(c.rewrite_seconds), 'yes') END
                        AS rewrite,
                    CASE WHEN of_kind = 'change'
-                        THEN (ff_internal.curve_pictures((t.fit).steps, t.current_step, t.advised)).small END
+                        THEN ff_internal.curve_picture((t.fit).steps, t.current_step, t.advised, false) END
                        AS "curve|html",
                    o.reason AS why,
                    concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
@@ -88,13 +88,12 @@ RETURN (
         format(E'<article id="t%s" data-k="%s">\n<header><h3>%s</h3><span class="badge %s">%s %s%s</span></header>\n',
                t.relation::oid, t.kind, t.name, t.kind, t.does, t.fillfactor,
                ' to ' || nullif(t.advised, t.fillfactor)),
-        format(E'<p>%s</p>\n%s<p class="sub">%s</p>\n<div class="charts">\n', ff_internal.html(t.reason),
+        format(E'<p>%s</p>\n%s<p class="sub">%s</p>\n', ff_internal.html(t.reason),
             '<pre>' || ff_internal.html(t.ddl) || E'</pre>\n', ff_internal.html(concat_ws('; ',
             'about ' || round(e.live_rows) || ' rows', pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
             'left as it is: ' || pg_size_pretty(now.size_bytes + now.index_bytes) || ' with indexes in '
                 || ff_internal.span(ff_internal.setting('payback_time'))))),
-        (ff_internal.curve_pictures((t.fit).steps, t.current_step, t.advised)).large,
-        ff_internal.history_chart(t.relation), E'</div>\n',
+        ff_internal.curve_picture((t.fit).steps, t.current_step, t.advised, true),
         coalesce((
             SELECT ff_internal.html_table('Indexes on columns that updates set, which keep them from being HOT, then '
                        'those that nothing uses; ff_blockers() has all.', json_agg(r))
@@ -122,9 +121,8 @@ BEGIN ATOMIC
                'While one of these has an old snapshot, dead versions stay, and updates find no room. HOT share of the '
                'updates meanwhile and otherwise; ff_horizon() has more.', json_agg(r))
       FROM (SELECT h.kind AS what, h.holder, h.role_name AS role, h.application, ff_internal.minute(h.since) AS since,
-                   ff_internal.span(h.held_s) || CASE WHEN h.now THEN ' so far' ELSE '' END AS "held for",
-                   h.hot_pct_held AS "HOT meanwhile|1 %", h.hot_pct_else AS "HOT otherwise|1 %",
-                   h.lost_hot AS "HOT updates lost|0", h.suggestion AS "what to do"
+                   ff_internal.span(h.held_s) AS "held for", h.hot_pct_held AS "HOT meanwhile|1 %",
+                   h.hot_pct_else AS "HOT otherwise|1 %", h.suggestion AS "what to do"
               FROM @extschema@.ff_horizon() h LIMIT 20) r
     UNION ALL
     SELECT 6, 'indexes', 'Indexes', ff_internal.html_table(
@@ -178,21 +176,9 @@ BEGIN
     SELECT string_agg(format(E'<section id="%s">\n<h2>%s</h2>\n%s</section>\n', s.id, s.title, s.content), ''
                       ORDER BY s.place) INTO body
       FROM (SELECT * FROM ff_internal.report_lists() UNION ALL VALUES
-        -- to copy; what is provisional is commented out
-        (2, 'sql', 'The SQL', (
-            SELECT E'<p class="sub">Read it before you run it. ff_script() writes the same with a guard for each '
-                   'change, its undo and, if asked, a rewrite; ff_verify() says afterwards whether it helped.</p>\n'
-                   '<div><button type="button" class="copy">Copy</button><pre>SET lock_timeout = ''2s'';\n'
-                   || string_agg(format(E'-- cost -%s %%, confidence %s%s\n%s%s\n', t.gain_pct, t.confidence,
-                          CASE WHEN t.needs_rewrite AND t.ddl <> '' THEN ', rewrite it afterwards' END,
-                          CASE WHEN t.provisional AND t.ddl <> '' THEN '--provisional ' END,
-                          coalesce(ff_internal.html(t.ddl), '-- ' || ff_internal.html(t.relation::text)
-                                   || ': rewrite it, see ff_script(rewrite => true)')), '' ORDER BY t.place)
-                   || E'RESET lock_timeout;</pre></div>\n'
-              FROM unnest(tables) t WHERE t.kind = 'change')),
         (3, 'first', 'What to do first', ff_internal.report_list(tables, 'change', 0, NULL,
-            'The most worthwhile first, with what a change brings. Cost: time, WAL and size, weighted by the settings. '
-            'Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.')),
+            'The most worthwhile first; ff_script() writes the statements, each with a guard and its undo. Cost: time, '
+            'WAL and size, weighted. Curve: HOT share at fillfactors 10 to 100, dashed now, green advised.')),
         (4, 'cure', 'Where fillfactor is not the cure', ff_internal.report_list(tables, 'cure', 0,
             greatest(detailed, 20), 'The most updates that are not HOT first, at most ' || greatest(detailed, 20))),
         (9, 'details', 'Tables in detail', (
@@ -230,8 +216,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_report(integer) IS
-'All results on one self-contained HTML page: the answer in a sentence, what is new this week, statements to copy, '
-'tables ranked by worth, what holds back pruning, indexes, dismissed advice, whether earlier changes helped, settings, '
-'what is unknown. It reads pages of indexes for at most three seconds.
+'All results on one self-contained HTML page: the answer in a sentence, what is new this week, tables ranked by worth, '
+'what holds back pruning, indexes, dismissed advice, whether earlier changes helped, settings, what is unknown. It '
+'reads pages of indexes for at most three seconds.
 detailed: number of tables shown in detail. To write it: psql -XAtqc "SELECT ff_report()" > report.html. Error 22023: '
 'detailed is NULL or negative.';

@@ -92,51 +92,35 @@ BEGIN
     PERFORM ff_internal.check_role('reader');
     PERFORM ff_internal.warn_unless_seen();
     RETURN QUERY
-    WITH tried AS MATERIALIZED (
-        -- the last change of each setting and its verdict
-        SELECT (c.change).setting, (c.change).old_value, j.verdict = 'hurt' AS hurt,
-               format('Changed: %s, seen %s; ff_verify(): %s: %s', (c.change).change,
-                      ff_internal.minute((c.change).seen_at), j.verdict, j.note) AS words
-          FROM (SELECT DISTINCT ON (h.setting) h AS change FROM ff_internal.changes h
-                 WHERE h.rel_id IS NULL ORDER BY h.setting, h.seen_at DESC) c
-         CROSS JOIN LATERAL ff_internal.verdict_of(c.change) j
-         WHERE j.place = 0
-    ), one AS (
-        SELECT p.place, p.name, NULL::regclass AS relation, ff_internal.server_setting(p.name) AS shown,
-               CASE WHEN t.hurt THEN ff_internal.setting_shown(t.old_value, s.unit)
-                    WHEN p.obstacle IS NULL THEN p.wanted END AS proposed,
-               CASE WHEN t.hurt THEN 'change' ELSE p.action END AS action, p.evidence,
-               concat_ws('. ', coalesce(p.obstacle, p.why), t.words,
-                         CASE WHEN v.observed IS NOT NULL AND (t.hurt OR p.obstacle IS NULL) THEN 'On a managed '
-                              'service, set it in its configuration: ALTER SYSTEM is refused there' END) AS reason,
-               CASE WHEN t.hurt THEN ff_internal.undo_setting(p.name, t.old_value)
-                    ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', p.name, p.wanted) END AS ddl,
+    WITH one AS (
+        SELECT p.place, p.name, NULL::regclass AS relation, ff_internal.server_setting(p.name) AS shown, p.wanted,
+               p.action, p.evidence, p.obstacle,
+               p.why || CASE WHEN v.observed IS NOT NULL THEN '. On a managed service, set it in its configuration: '
+                             'ALTER SYSTEM is refused there' ELSE '' END AS why,
+               format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', p.name, p.wanted) AS ddl,
                ff_internal.undo_setting(p.name, s.reset_val) AS undo
           FROM ff_internal.server_proposals() p
           JOIN ff_internal.server_settings s USING (name)
          CROSS JOIN ff_internal.server v
-          LEFT JOIN tried t ON t.setting = p.name
         UNION ALL
         SELECT 60, t.name, t.relation,
                coalesce((SELECT u.option_value FROM pg_options_to_table(t.old) u WHERE u.option_name = t.name),
                         ff_internal.server_setting(t.name) || ' (system)'),
-               CASE WHEN t.obstacle IS NULL THEN t.wanted END, t.action, t.evidence, coalesce(t.obstacle, t.why),
+               t.wanted, t.action, t.evidence, t.obstacle, t.why,
                ff_internal.alter_options(t.relation, w.option),
                ff_internal.restore_options(t.relation, t.old, ff_internal.options_after(t.old, w.option), 'options')
           FROM ff_internal.table_proposal t
          CROSS JOIN LATERAL (SELECT ARRAY[t.name || '=' || t.wanted]) w(option)
     )
-    SELECT o.name, o.relation, o.shown, o.proposed, CASE WHEN o.proposed IS NULL THEN 'leave' ELSE o.action END,
-           o.evidence, o.reason || '.', CASE WHEN o.proposed IS NOT NULL THEN o.ddl END,
-           CASE WHEN o.proposed IS NOT NULL THEN o.undo END
-      FROM one o
-     ORDER BY o.proposed IS NULL, o.place, o.relation::oid, o.name;
+    SELECT o.name, o.relation, o.shown, n.wanted, coalesce(n.action, 'leave'), o.evidence,
+           coalesce(o.obstacle, o.why) || '.', n.ddl, n.undo
+      FROM one o LEFT JOIN LATERAL (SELECT o.* WHERE o.obstacle IS NULL) n ON true
+     ORDER BY o.obstacle <> '' NULLS FIRST, o.place, o.relation::oid, o.name;
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_settings() IS
 'Settings that belong to the same problem as fillfactor, one row each, even if nothing should change.
 relation: the table, NULL for the whole server. proposed_value: NULL: none. evidence: numbers from this server.
-action: change (useful whatever is measured, or the last change hurt), trial (may help: let ff_verify() judge it), '
-'leave.
-reason: why, and what ff_verify() found about the last change. ddl, undo: the statements that set it and that restore '
+action: change (useful whatever is measured), trial (may help: let ff_verify() judge it), leave.
+reason: why. ddl, undo: the statements that set it and that restore '
 'the current state; NULL for leave. Run them one by one: ALTER SYSTEM cannot run in a transaction block.';

@@ -8,9 +8,8 @@ BEGIN ATOMIC
     WITH constant AS (
         -- All chosen. Intervals needed to estimate scatter. Bytes per row, percent: decrease that is a gain, increase
         -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out.
-        SELECT k.*, u.updates, format('%s with %s are needed', k.intervals, u.updates) AS needed
-          FROM (SELECT 3, 5, 10, 0.01) k(intervals, size_matters, size_hurts, cost_matters),
-               ff_internal.setting('min_updates') u(updates)
+        SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
+               ff_internal.setting('min_updates') AS updates
     ), w AS MATERIALIZED (
         SELECT * FROM ff_internal.weighed(c) w ORDER BY w.place
     ), found AS (
@@ -42,11 +41,11 @@ BEGIN ATOMIC
                     >= k.updates IS NOT TRUE, s.verdict, false,
              format('hardly any %s; only the size is judged', f.what)),
             (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,
-             format('%s with %s %s before it; %s; later collections add none%s',
-                    ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.needed, f.left_out)),
+             format('%s with %s %s before it; %s with %s are needed; later collections add none%s',
+                    ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.intervals, k.updates, f.left_out)),
             (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
-             format('%s with %s %s since it; %s, besides the first third%s',
-                    ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.needed, f.left_out)),
+             format('%s with %s %s since it; %s with %s are needed, besides the first third%s',
+                    ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates, f.left_out)),
             (4, f.better <> '' AND (f.worse <> '' OR s.verdict = 'hurt'),
              CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'
                   ELSE 'no difference' END, false,
@@ -62,10 +61,9 @@ BEGIN ATOMIC
                     f.equal))) r(place, applies, verdict, waits, reason)
          WHERE r.applies ORDER BY r.place LIMIT 1
     )
-    SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL,
-           concat_ws('; ', r.reason, CASE WHEN r.waits THEN ff_internal.next_collection()
-                                          WHEN r.verdict <> 'too early'
-                                          THEN to_char(r.size, '"bytes per row "FMSG999990" %"') END),
+    SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, concat_ws('; ', r.reason,
+               CASE WHEN r.waits THEN ff_internal.next_collection()
+                    WHEN r.verdict <> 'too early' THEN to_char(r.size, '"bytes per row "FMSG999990" %"') END),
            r.verdict, NULL, NULL, NULL
       FROM rule r
     UNION ALL
@@ -162,24 +160,14 @@ CREATE VIEW @extschema@.ff_verified (
     change,   -- fillfactor (two numbers), option, index, file, setting
     verdict,  -- helped, no difference, hurt, too early
     result    -- a line for each measure that counts, before -> after (uncertain: the 95 % interval of the difference
-              -- includes zero; so far: too early to tell); what the advice predicted; the statements that undo a change
-              -- that hurt
+              -- includes zero); what the advice predicted; the statements that undo a change that hurt
 ) AS
 SELECT v.relation::text, to_char(v.changed_at, 'MM-DD HH24:MI'),
        ff_internal.lines(regexp_replace(v.change, '^fillfactor ', ''), 24),
        max(v.verdict) FILTER (WHERE v.measure = 'overall'),
        concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
            max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),
-           max(v.note) FILTER (WHERE v.measure = 'statements'),
-           'statement time does not count: ' || max(v.note) FILTER (WHERE v.measure = 'statement time'),
-           'so far: ' || CASE WHEN 'too early' = max(v.verdict) FILTER (WHERE v.measure = 'overall')
-                              THEN string_agg(format('%s %s -> %s%s', v.measure, v.before, v.after, ' ' || v.unit), '; '
-                                              ORDER BY v.measure)
-                                       FILTER (WHERE v.before + v.after >= 0
-                                                 AND v.measure IN ('HOT share', 'WAL per update', 'bytes per row')) END,
-           'predicted: ' || nullif(concat_ws(', ',
-                max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT',
-                max(v.predicted) FILTER (WHERE v.measure = 'WAL per update') || ' bytes of WAL'), '')), 46),
+           'predicted: ' || max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT'), 46),
            'undo: ' || max(v.undo))
   FROM @extschema@.ff_verify() v
  GROUP BY v.relation, v.changed_at, v.change
