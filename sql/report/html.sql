@@ -106,11 +106,10 @@ RETURN (
 CREATE FUNCTION ff_internal.report_style() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN $css$
-:root { color-scheme: light dark; --page: #fff; --soft: #f3f5f8; --ink: #1b232c; --muted: #566270; --line: #d9dfe6;
-  --hot: #1d5fb8; --band: #1d5fb826; --other: #ad4e09; --good: #14713f; --warn: #8a5a00; }
-@media screen and (prefers-color-scheme: dark) { :root { --page: #12161b; --soft: #1d242c; --ink: #e6eaef;
-  --muted: #a0acb9; --line: #343d48; --hot: #72b0ff; --band: #72b0ff30; --other: #f2a863; --good: #5fd39a;
-  --warn: #e8bf62; } }
+:root { color-scheme: light dark; --page: light-dark(#fff, #12161b); --soft: light-dark(#f3f5f8, #1d242c);
+  --ink: light-dark(#1b232c, #e6eaef); --muted: light-dark(#566270, #a0acb9); --line: light-dark(#d9dfe6, #343d48);
+  --hot: light-dark(#1d5fb8, #72b0ff); --band: light-dark(#1d5fb826, #72b0ff30); --other: light-dark(#ad4e09, #f2a863);
+  --good: light-dark(#14713f, #5fd39a); --warn: light-dark(#8a5a00, #e8bf62); }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
 body { margin: 0 auto; padding: 1.2rem clamp(.9rem, 2vw, 1.5rem) 3rem; max-width: 84rem; color: var(--ink);

@@ -1,12 +1,9 @@
 -- All results on one self-contained HTML page. A policy in its head allows only its own script and
 -- style. Text from the database enters it only through html(), in the encoding of the client, which the head names.
 
--- The tables. place: rank by worth. kind: change (of a fillfactor, or a rewrite), cure (the cause is not fillfactor),
--- wait, fine, skipped. does: the action, or rewrite. explains: has details to show (evidence, fit). static: nothing is
--- written to it.
 CREATE VIEW ff_internal.report_row AS
-SELECT a.*, v.wal_saved, v.wal_now, v.saves, ((v.evidence).counted).updated, ((v.evidence).counted).hot_updated,
-       CASE WHEN k.explains THEN v.evidence END AS evidence, CASE WHEN k.explains THEN v.fit END AS fit,
+SELECT a.*, v.wal_saved, v.wal_now, v.saves, CASE WHEN k.explains THEN v.evidence END AS evidence,
+       CASE WHEN k.explains THEN v.fit END AS fit,
        (v.decision).current_step, (v.decision).at_rest AS static, k.*, n.name,
        row_number() OVER (ORDER BY k.kind <> 'change', NOT k.explains, v.wal_saved DESC NULLS LAST,
                                    a.cpu_seconds_per_day_saved DESC NULLS LAST, a.disk_bytes_change,
@@ -25,12 +22,16 @@ SELECT a.*, v.wal_saved, v.wal_now, v.saves, ((v.evidence).counted).updated, ((v
                 WHERE h.rel_id = (v.evidence).rel_id AND h.kind = 'fillfactor') AS explains) k
  CROSS JOIN LATERAL (
     SELECT ff_internal.html(ff_internal.quoted_name((v.evidence).nspname, (v.evidence).relname)) AS name) n;
+COMMENT ON VIEW ff_internal.report_row IS
+'The tables of ff_report(). place: rank by worth. kind: change (of a fillfactor, or a rewrite), cure (the cause is not '
+'fillfactor), wait, fine, skipped. does: the action, or rewrite. explains: has details to show (evidence, fit). '
+'static: nothing is written to it.';
 
 -- The answer in one sentence, and tiles: each counts the tables of a kind and, clicked, shows only them.
 CREATE FUNCTION ff_internal.report_answer(tables ff_internal.report_row[]) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
-    SELECT format(E'<h1>%s.%s</h1>\n<div class="tiles">\n%s<div><b>%s</b>of %s updates were HOT</div>\n</div>\n',
+    SELECT format(E'<h1>%s.%s</h1>\n<div class="tiles">\n%s</div>\n',
                upper(left(c.total->>'words', 1)) || substr(c.total->>'words', 2),
                ' Based on ' || ff_internal.span(w.s) || CASE WHEN w.s < ff_internal.threshold('FULL_DAY')
                    THEN ': provisional. Collect for a day, better a week, before you apply it.' ELSE '.' END,
@@ -39,17 +40,15 @@ RETURN (
                            (SELECT count(*) FROM unnest(tables) t WHERE t.kind = k.kind), k.words), '' ORDER BY k.place)
                   FROM (VALUES (1, 'change', 'to change'), (2, 'cure', 'need another cure'),
                                (3, 'wait', 'need more time'), (4, 'fine', 'are fine'),
-                               (5, 'skipped', 'not examined')) k(place, kind, words)),
-               coalesce(ff_internal.number(100 * w.hot / nullif(w.updated, 0), 1, ' %'), '-'), coalesce(w.updated, 0))
+                               (5, 'skipped', 'not examined')) k(place, kind, words)))
       FROM (SELECT ff_internal.plan_total(ARRAY(
                        SELECT to_jsonb(o) FROM (SELECT t.wal_saved, t.wal_now, t.disk_bytes_change, t.updates_per_s,
                                                        t.observed, t.rewrite_seconds, t.provisional
                                                   FROM unnest(tables) t WHERE t.kind = 'change') o))) c(total)
      -- if there are no changes, watched as long as any examined table
      CROSS JOIN LATERAL (
-        SELECT coalesce((c.total->>'observed_s')::float8,
-                        extract(epoch FROM max(t.observed) FILTER (WHERE t.kind <> 'skipped'))::float8) AS s,
-               sum(t.updated) AS updated, sum(t.hot_updated)::float8 AS hot FROM unnest(tables) t) w);
+        SELECT coalesce((c.total->>'observed_s')::float8, extract(epoch FROM max(t.observed))::float8) AS s
+          FROM unnest(tables) t WHERE t.kind <> 'skipped') w);
 
 -- A list of the tables of a kind; NULL: of all that are not shown in detail.
 CREATE FUNCTION ff_internal.report_list(
@@ -60,7 +59,7 @@ RETURN (
       FROM (SELECT CASE WHEN of_kind IN ('change', 'cure') THEN format('<a href="#t%s">%s</a>', t.relation::oid, t.name)
                         ELSE t.name END AS "table|html",
                    t.fillfactor AS "now|0", c.advised AS "new|0", CASE WHEN of_kind IS NULL THEN t.action END AS action,
-                   t.cause, o.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
+                   t.cause, t.updates_per_s AS "updates/s|1", t.hot_pct AS "HOT|1 %",
                    c.predicted_hot_pct AS "HOT then|1 %", t.size_bytes AS "size|B",
                    c.predicted_size_bytes AS "size then|B", c.predicted_wal_pct - 100 AS "WAL per update|+0 %",
                    c.saves, -c.gain_pct AS "cost|+1 %", c.confidence AS "confidence|2",
@@ -69,12 +68,11 @@ RETURN (
                    CASE WHEN of_kind = 'change'
                         THEN ff_internal.curve_picture((t.fit).steps, t.current_step, t.advised, false) END
                        AS "curve|html",
-                   o.reason AS why,
+                   CASE WHEN of_kind IS DISTINCT FROM 'change' THEN t.reason END AS why,
                    concat('id="t' || CASE WHEN of_kind IS NULL THEN t.relation::oid END || '" ',
                           'data-k="', t.kind, '"') AS "@|html"
               FROM unnest(tables) t
               LEFT JOIN LATERAL (SELECT t.* WHERE of_kind = 'change') c ON true
-              LEFT JOIN LATERAL (SELECT t.* WHERE of_kind IS DISTINCT FROM 'change') o ON true
              WHERE CASE WHEN of_kind IS NULL
                         THEN t.kind <> 'skipped' AND NOT t.static AND NOT (t.explains AND t.place <= detailed)
                         ELSE t.kind = of_kind END

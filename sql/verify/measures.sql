@@ -64,7 +64,7 @@ BEGIN ATOMIC
         (2, CASE WHEN (c).rel_id IS NULL THEN 'calls' ELSE 'updates' END, coalesce(b.updated, 0),
          coalesce(a.updated, 0), NULL),
         (10, 'statements', NULL, NULL, CASE WHEN NOT EXISTS (SELECT FROM statements)
-            THEN 'WAL, blocks and time are not known: ' || coalesce(ff_internal.statements_unread(),
+            THEN 'WAL and time are not known: ' || coalesce(ff_internal.statements_unread(),
                  'no statement that can be compared was seen both before and after') END)
         ) v(place, measure, before, after, note)
      WHERE v.before >= 0 OR v.note <> ''

@@ -18,8 +18,10 @@ CREATE TYPE ff_internal.measure AS (
 )
 $$);
 
--- A row of ff_verify(): a column cannot have the name of an argument otherwise.
+CALL ff_internal.define($$
 CREATE TYPE ff_internal.verified AS (
+    -- A row of ff_verify(), which describes the columns.
     relation regclass, changed_at timestamptz, change text, measure text, verdict text, before float8, after float8,
     predicted float8, difference_low float8, difference_high float8, unit text, note text, undo text
-);
+)
+$$);

@@ -1,8 +1,6 @@
 -- Settings that belong to the same problem. All numbers come from this server. A change without a
 -- measurement is at most a trial, which ff_verify() judges.
 
--- Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing
--- should change; why: the reason for the change. old: all options of the table.
 CREATE VIEW ff_internal.table_proposal AS
 SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
        format('%s of %s rows are dead and needed by nobody (%s %%); autovacuum starts at %s', round(p.removable),
@@ -27,6 +25,9 @@ SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
     ) n(applies, name, wanted, action, why)
  -- both chosen
  WHERE n.applies AND c.not_examined IS NULL AND p.removable >= 0.1 * p.total AND p.total >= 10000;
+COMMENT ON VIEW ff_internal.table_proposal IS
+'Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing '
+'should change; why: the reason for the change. old: all options of the table.';
 
 -- The same for the server's settings.
 CREATE FUNCTION ff_internal.server_proposals()
@@ -36,13 +37,12 @@ AS $$
     SELECT p.*
            -- all chosen: bytes needed to judge WAL; a large share of page images, percent; timeout, minutes
       FROM (SELECT 1e8, 50, 10) k(enough_wal, images_pct, timeout),
-           (SELECT l.wal_bytes, l.wal_fpi, l.stats_reset FROM pg_stat_wal l, ff_internal.server v
-             WHERE v.observed IS NULL
-            UNION ALL
-            SELECT coalesce(l.bytes, 0), l.fpi, l.reset
-              FROM ff_internal.server v
-             CROSS JOIN LATERAL jsonb_to_record(v.observed->'wal') l(bytes numeric, fpi bigint, reset timestamptz)
-             WHERE v.observed IS NOT NULL) w,
+           ff_internal.server v,
+           LATERAL (SELECT l.wal_bytes, l.wal_fpi, l.stats_reset FROM pg_stat_wal l WHERE v.observed IS NULL
+                    UNION ALL
+                    SELECT coalesce(l.bytes, 0), l.fpi, l.reset
+                      FROM jsonb_to_record(v.observed->'wal') l(bytes numeric, fpi bigint, reset timestamptz)
+                     WHERE v.observed IS NOT NULL) w,
            (SELECT jsonb_object_agg(s.name, s.reset_val), bool_or('lz4' = ANY (s.enumvals))
               FROM ff_internal.server_settings s WHERE s.name ~ '^(track_io|wal_comp|idle_in|autovacuum$)') s(own, lz4),
            LATERAL (

@@ -145,11 +145,10 @@ before, after, predicted (by the advice): in unit, over the intervals before and
 'were left out. WAL and size are predicted as shares of what was before. difference_low, difference_high: 95 % '
 'interval of after minus before; NULL if unknown.
 verdict: of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, NULL if it '
-'does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
-'storage_weight.
+'does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and storage_weight.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
-WAL, blocks and time compare the same statement before and after; only statements that update nothing else count. '
-'Time does not count if they scan a table whose number of rows changed by more than a tenth.
+WAL and time compare the same statement before and after; only statements that update nothing else count. Time does '
+'not count if they scan a table whose number of rows changed by more than a tenth.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CALL ff_internal.define($$
@@ -175,9 +174,9 @@ SELECT v.relation::text, to_char(v.changed_at, 'MM-DD HH24:MI'),
 $$);
 
 -- Judges the last change of each kind of a table, if something was counted since; again after an eighth of the time
--- since the change, or an hour: at most 20, chosen at random so that all get a turn. The first collection of an hour
--- also judges the last change of each setting. Notes verdicts that are new or gone, of a table once it got the same
--- twice in a row; the last outcome of advice is stored with its prediction. Returns the number of changes tried.
+-- since the change, or an hour: at most 20, chosen at random so that all get a turn. Notes verdicts that are new or
+-- gone once they came twice in a row; the last outcome of advice is stored with its prediction. Returns the number of
+-- changes tried. The collection's id, which all steps get, does not matter.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -194,36 +193,29 @@ BEGIN ATOMIC
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
     ), came AS MATERIALIZED (
-        SELECT (t.c).*, j.verdict, j.hot_pct, j.verdict IS DISTINCT FROM (t.c).told
-               AND ((t.c).rel_id IS NULL OR j.verdict IS NOT DISTINCT FROM ((t.c).altered).verdict) AS is_news
-          FROM (SELECT c.c FROM due d
-                 -- OFFSET 0: search only this table's changes
-                 CROSS JOIN LATERAL (SELECT c FROM ff_internal.changes c
-                                      WHERE c.rel_id = d.rel_id AND (c.altered).change_id = d.change_id OFFSET 0) c
-                UNION ALL
-                (SELECT DISTINCT ON (c.setting) c FROM ff_internal.changes c
-                  WHERE c.rel_id IS NULL AND c.seen_at > now() - ff_internal.lookback()
-                    AND NOT EXISTS (SELECT FROM ff_internal.collection o
-                                     WHERE o.collection_id < id AND o.began_at >= date_trunc('hour', now()))
-                  ORDER BY c.setting, c.seen_at DESC)) t(c)
-         CROSS JOIN LATERAL (
-            SELECT nullif(max(o.verdict) FILTER (WHERE o.place = 0), 'too early'),
-                   max(o.after) FILTER (WHERE o.measure = 'HOT share')
-              FROM ff_internal.verdict_of(t.c) o) j(verdict, hot_pct)
+        SELECT (c.c).*, d.change_id, j.verdict, j.hot_pct,
+               j.verdict IS DISTINCT FROM d.told AND j.verdict IS NOT DISTINCT FROM d.verdict AS is_news
+          FROM due d
+         -- OFFSET 0: search only this table's changes
+         CROSS JOIN LATERAL (SELECT c FROM ff_internal.changes c
+                              WHERE c.rel_id = d.rel_id AND (c.altered).change_id = d.change_id OFFSET 0) c
+         CROSS JOIN LATERAL (SELECT nullif(max(o.verdict) FILTER (WHERE o.place = 0), 'too early'),
+                                    max(o.after) FILTER (WHERE o.measure = 'HOT share')
+                               FROM ff_internal.verdict_of(c.c) o) j(verdict, hot_pct)
     ), tried AS (
         UPDATE ff_internal.change c
            SET judged_at = clock_timestamp(), verdict = n.verdict,
                told = CASE WHEN n.is_news THEN n.verdict ELSE c.told END
-          FROM came n WHERE c.change_id = (n.altered).change_id
-    ), of_server AS (
-        UPDATE ff_internal.setting_history h SET told = n.verdict
-          FROM came n WHERE n.is_news AND (h.setting, h.seen_at) = (n.setting, n.seen_at)
+          FROM came n WHERE n.change_id = c.change_id
     ), followed AS (
         UPDATE ff_internal.prediction p
            SET judged_at = clock_timestamp(), verdict = n.verdict, achieved_hot_pct = n.hot_pct
           FROM came n CROSS JOIN LATERAL ff_internal.predicted(n.altered) f
          WHERE (p.rel_id, p.made_at) = (f.rel_id, f.made_at) AND n.verdict <> ''
     )
-    SELECT count(CASE WHEN n.is_news THEN ff_internal.note(n.rel_id, 'verdict',
-                     format('%s: %s', coalesce(n.verdict, 'too early again'), n.change)) END IS NULL) FROM came n;
+    SELECT count(*) FROM (
+        SELECT CASE WHEN n.is_news
+                    THEN ff_internal.note(n.rel_id, 'verdict',
+                                          format('%s: %s', coalesce(n.verdict, 'too early again'), n.change)) END
+          FROM came n OFFSET 0) o;
 END;

@@ -34,10 +34,6 @@ AS $$
             d.variance ^ 2 / (a.variance ^ 2 / a.freedom + b.variance ^ 2 / b.freedom)) END) h(half)
 $$;
 
--- Changes of tables and of server settings, in words. rel_id, relation: NULL for a setting. altered: NULL for settings
--- and rewrites, of which the last three of a table are listed that did not come with another change. told: verdict last
--- noted. together: other changes found by the same collection. since, until: end of the previous change, begin of the
--- next; a rewrite ends the window of rewrites only.
 CREATE VIEW ff_internal.changes AS
 SELECT o.*,
        string_agg(coalesce(o.setting, o.kind), ', ') OVER (
@@ -47,7 +43,7 @@ SELECT o.*,
                    ELSE max(o.seen_at) FILTER (WHERE o.kind <> 'rewrite') OVER earlier END AS since,
        CASE o.kind WHEN 'rewrite' THEN min(o.before_at) OVER later
                    ELSE min(o.before_at) FILTER (WHERE o.kind <> 'rewrite') OVER later END AS until
-  FROM (SELECT r.rel_id, r.relid::regclass AS relation, c.kind, c.before_at, c.seen_at, c.epoch_id, c.told,
+  FROM (SELECT r.rel_id, r.relid::regclass AS relation, c.kind, c.before_at, c.seen_at, c.epoch_id,
                NULL AS setting, NULL AS old_value,
                ff_internal.plain(CASE c.kind
                    WHEN 'fillfactor' THEN format('fillfactor %s -> %s', c.old_fillfactor, c.new_fillfactor)
@@ -62,7 +58,7 @@ SELECT o.*,
                                FROM unnest(x.definitions) d) n(names)) END) AS change, c AS altered
           FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid JOIN ff_internal.change c USING (rel_id)
         UNION ALL
-        SELECT r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, NULL, 'rewritten', NULL
+        SELECT r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, 'rewritten', NULL
           FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid
          CROSS JOIN LATERAL (
             SELECT i.* FROM ff_internal.counter_interval i
@@ -74,13 +70,18 @@ SELECT o.*,
         SELECT NULL, NULL, 'setting', s.before_at, s.seen_at,
                (SELECT k.epoch_id FROM ff_internal.collection k WHERE k.began_at <= s.seen_at
                  ORDER BY k.began_at DESC LIMIT 1),
-               s.told, s.setting, s.old_value, format('setting %s %s -> %s', s.setting,
+               s.setting, s.old_value, format('setting %s %s -> %s', s.setting,
                    ff_internal.setting_shown(s.old_value, s.unit), ff_internal.setting_shown(s.value, s.unit)), NULL
           FROM (SELECT h.*, lag(h.value) OVER (PARTITION BY h.setting ORDER BY h.seen_at) AS old_value
                   FROM ff_internal.setting_history h) s
          WHERE s.before_at IS NOT NULL) o
 WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
        later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);
+COMMENT ON VIEW ff_internal.changes IS
+'Changes of tables and of server settings. rel_id, relation: NULL for a setting. altered: NULL for settings and '
+'rewrites, of which the last three of a table are listed that did not come with another change. together: other '
+'changes found by the same collection. since, until: end of the previous change, begin of the next; a rewrite ends the '
+'window of rewrites only.';
 
 -- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of
@@ -163,7 +164,6 @@ BEGIN ATOMIC
          CROSS JOIN LATERAL (VALUES
             (11, 'WAL per update', 'bytes', h.wal_bytes, h.rows, least(8192.0 * h.wal_fpi, h.wal_bytes) ^ 2
              / greatest(1, extract(epoch FROM h.ended_at - h.began_at) / k.checkpoint_s)),
-            (12, 'blocks per update', 'blocks', h.blocks_hit + h.blocks_read, h.rows, 0),
             (13, 'statement time', 'ms', h.total_ms, h.calls,
              h.calls * ff_internal.stddev_of(h.calls, h.total_ms, h.squares) ^ 2)) v(place, measure, unit, x, m, q)
          WHERE h.ended_at > lower(earlier) AND h.began_at < upper(later)

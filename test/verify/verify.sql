@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(131);
+SELECT plan(130);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -151,7 +151,7 @@ SELECT is((SELECT note FROM told('helped', 'intervals')), 'left out: 2 before (s
 SELECT is((SELECT note FROM told('helped')), 'HOT share 10.0 -> 99.0 %', 'helped: the reason');
 SELECT is((SELECT string_agg(v.measure || ' ' || v.verdict, ', ') FROM ff_verify('helped') v),
     'overall helped, HOT share better', 'helped: the measures with a verdict');
-SELECT matches((SELECT note FROM told('helped', 'statements')), '^WAL, blocks and time are not known: ',
+SELECT matches((SELECT note FROM told('helped', 'statements')), '^WAL and time are not known: ',
     'helped: what is not known');
 SELECT matches((SELECT note FROM told('helped', 'HOT share')), '^not advised', 'helped: nothing was predicted');
 SELECT is((SELECT string_agg(v.measure, ', ') FROM ff_verify('helped') v), 'overall, HOT share, statements',
@@ -404,9 +404,9 @@ BEGIN
 END $$;
 
 SELECT statement(:helped, 1, '{300,300,101,99,100,100}', '{300,300,81,79,80,80}');
-SELECT is((SELECT (o.verdict, w.before, w.after, w.low, w.high, b.before, b.after)::text
-    FROM told('helped') o, told('helped', 'WAL per update') w, told('helped', 'blocks per update') b),
-    '(helped,1000,600,-400,-400,4,2)', 'statements: WAL and blocks per update before and after');
+SELECT is((SELECT (o.verdict, w.before, w.after, w.low, w.high)::text
+    FROM told('helped') o, told('helped', 'WAL per update') w),
+    '(helped,1000,600,-400,-400)', 'statements: WAL per update before and after');
 SELECT is((SELECT (t.before, t.after)::text FROM told('helped', 'statement time') t), '(1,0.8)', 'statements: mean time without the interval of the change and settling ones');
 -- four fifths of it are images, of a checkpoint every five minutes
 SAVEPOINT images;
@@ -541,16 +541,13 @@ SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update'
     'the predicted WAL is a share of that before');
 -- only these are due; each has a history that ended half an hour after its change
 UPDATE ff_internal.change SET judged_at = now(), verdict = 'helped' WHERE rel_id <> :helped;
-SELECT is(ff_internal.collect_verdicts(0), 2::bigint,
-    'collect_verdicts() judges a change that was not judged yet, and in a new hour that of a setting');
+SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'collect_verdicts() judges a change that was not judged yet');
 SELECT is((SELECT (verdict, achieved_hot_pct, judged_at IS NOT NULL)::text
     FROM ff_internal.prediction WHERE rel_id = :helped),
     '(helped,99,t)', 'the verdict and the HOT share achieved are stored with the prediction that was followed');
 CREATE FUNCTION verdicts() RETURNS text[]
     LANGUAGE sql AS $$ SELECT array_agg(c.details ORDER BY c.details) FROM ff_changes() c WHERE c.what = 'verdict' $$;
-SELECT is(verdicts(), '{helped: setting backend_flush_after 0 -> 2048kB}', 'ff_changes() has the verdict on a setting');
-SELECT ff_internal.collect_verdicts(0);
-SELECT is(cardinality(verdicts()), 1, 'the same verdict on a setting is no news');
+SELECT is(verdicts(), NULL, 'ff_changes() has no verdict that came once');
 UPDATE ff_internal.collection SET began_at = date_trunc('hour', now())
  WHERE collection_id = (SELECT max(collection_id) FROM ff_internal.collection);
 SELECT max(collection_id) + 1 AS next FROM ff_internal.collection \gset
@@ -558,19 +555,18 @@ UPDATE ff_internal.change SET judged_at = now() - interval '2 hours' WHERE rel_i
 SELECT is(ff_internal.collect_verdicts(:next), 0::bigint, 'nothing was counted since: it is not judged again');
 UPDATE ff_internal.change SET judged_at = now() - interval '5 hours' WHERE rel_id = :helped;
 SELECT is(ff_internal.collect_verdicts(:next), 1::bigint, 'something was: it is, an hour later');
-SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: setting backend_flush_after 0 -> 2048kB}',
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50}',
     'ff_changes() has a verdict on a table that came twice');
 CREATE FUNCTION judged_again() RETURNS bigint LANGUAGE sql AS $$
     UPDATE ff_internal.change SET judged_at = now() - interval '5 hours'
      WHERE rel_id = (SELECT r.rel_id FROM ff_internal.relation r WHERE r.relname = 'helped');
     SELECT ff_internal.collect_verdicts((SELECT max(collection_id) + 1 FROM ff_internal.collection)) $$;
 SELECT judged_again();
-SELECT is(cardinality(verdicts()), 2, 'the same verdict is no news');
+SELECT is(cardinality(verdicts()), 1, 'the same verdict is no news');
 UPDATE ff_internal.advice_event SET details = 'hurt: fillfactor 100 -> 50' WHERE rel_id = :helped;
 UPDATE ff_internal.change SET told = 'hurt' WHERE rel_id = :helped;
 SELECT judged_again();
-SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: setting backend_flush_after 0 -> 2048kB,'
-    'hurt: fillfactor 100 -> 50}', 'another verdict is');
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,hurt: fillfactor 100 -> 50}', 'another verdict is');
 -- the last word of ff_changes() is that of ff_verify()
 DELETE FROM ff_internal.advice_event;
 INSERT INTO ff_internal.advice_event
