@@ -148,7 +148,6 @@ CREATE TABLE ff_internal.setting_history (
     before_at timestamptz,           -- the last collection that saw another value; NULL: the first row
     value     text,                  -- value for new sessions of the collecting role
     unit      text,                  -- as in pg_settings; NULL: none
-    told      text CHECK (told IN ('helped', 'no difference', 'hurt')), -- verdict last noted in advice_event
     PRIMARY KEY (setting, seen_at)
 );
 $$);

@@ -10,40 +10,33 @@ RETURN 1;
 CREATE FUNCTION ff_internal.export() RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
-    SELECT jsonb_strip_nulls(jsonb_build_object(
-               'format', ff_internal.export_format(), 'exported_at', clock_timestamp(),
-               'version', (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fillfactor_advisor'),
-               'model_version', ff_internal.model_version(),
-               'system_identifier', s.system_identifier::text, 'timeline', s.timeline,
-               'in_recovery', s.in_recovery,
-               'started_at', coalesce(s.observed->>'started_at', to_jsonb(pg_postmaster_start_time()) #>> '{}'),
-               'server_version', s.server_version, 'database_oid', s.database_oid::bigint, 'database', s.database,
-               'collected_at', (SELECT max(c.began_at) FROM ff_internal.collection c),
-               'advice', (
-                   SELECT coalesce(jsonb_agg(jsonb_build_object(
-                              'oid', a.relation::oid::bigint,
-                              'relation', ff_internal.quoted_name((v.evidence).nspname, (v.evidence).relname),
-                              'fillfactor', a.fillfactor, 'advised', nullif(a.recommended_fillfactor, a.fillfactor),
-                              'action', a.action, 'confidence', a.confidence, 'provisional', a.provisional,
-                              'why', v.phrase, 'gain_pct', a.gain_pct, 'observed_s', extract(epoch FROM a.observed),
-                              'wal_bytes_per_day_saved', v.wal_saved::bigint,
-                              'cpu_seconds_per_day_saved', a.cpu_seconds_per_day_saved,
-                              'disk_bytes_change', a.disk_bytes_change, 'updates_per_s', a.updates_per_s,
-                              'input', CASE WHEN a.ddl <> '' AND v.shards IS NULL
-                                            THEN to_jsonb(ff_internal.model_input(v.evidence)) END)), '[]')
-                     FROM ff_internal.advice() v CROSS JOIN LATERAL (SELECT (v.advice).*) a
-                    WHERE a.cause <> 'not_examined'),
-               'reads', CASE WHEN pg_is_in_recovery() THEN (
-                   SELECT coalesce(jsonb_agg(jsonb_build_object(
-                              'oid', t.relid::bigint, 'seq_scans', coalesce(t.seq_scan, 0),
-                              'index_scans', coalesce(t.idx_scan, 0), 'blocks', io.heap_blks_read + io.heap_blks_hit,
-                              -- the table's own, from PostgreSQL 19 on
-                              'since', coalesce(to_jsonb(t)->>'stats_reset', to_jsonb(d.stats_reset) #>> '{}'))), '[]')
-                     FROM pg_stat_user_tables t
-                     JOIN pg_statio_user_tables io USING (relid)
-                    WHERE t.seq_scan > 0 OR t.idx_scan > 0) END))
-      FROM ff_internal.server s
-      JOIN pg_stat_database d ON d.datname = current_database());
+    SELECT jsonb_strip_nulls(to_jsonb(o)) FROM (
+        SELECT ff_internal.export_format() AS format, clock_timestamp() AS exported_at,
+               (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fillfactor_advisor') AS version,
+               ff_internal.model_version() AS model_version, s.system_identifier::text AS system_identifier,
+               s.timeline, s.in_recovery, s.server_version, s.database_oid::bigint AS database_oid, s.database,
+               coalesce(s.observed->>'started_at', to_jsonb(pg_postmaster_start_time()) #>> '{}') AS started_at,
+               (SELECT max(c.began_at) FROM ff_internal.collection c) AS collected_at,
+               (SELECT coalesce(jsonb_agg(x), '[]') FROM (
+                    SELECT a.relation::oid::bigint AS oid,
+                           ff_internal.quoted_name((v.evidence).nspname, (v.evidence).relname) AS relation,
+                           a.fillfactor, nullif(a.recommended_fillfactor, a.fillfactor) AS advised, a.action,
+                           a.confidence, a.provisional, v.phrase AS why, a.gain_pct,
+                           extract(epoch FROM a.observed) AS observed_s,
+                           v.wal_saved::bigint AS wal_bytes_per_day_saved, a.cpu_seconds_per_day_saved,
+                           a.disk_bytes_change, a.updates_per_s,
+                           CASE WHEN a.ddl <> '' AND v.shards IS NULL
+                                THEN to_jsonb(ff_internal.model_input(v.evidence)) END AS input
+                      FROM ff_internal.advice() v CROSS JOIN LATERAL (SELECT (v.advice).*) a
+                     WHERE a.cause <> 'not_examined') x) AS advice,
+               CASE WHEN pg_is_in_recovery() THEN (SELECT coalesce(jsonb_agg(x), '[]') FROM (
+                    SELECT t.relid::bigint AS oid, coalesce(t.seq_scan, 0) AS seq_scans,
+                           coalesce(t.idx_scan, 0) AS index_scans, io.heap_blks_read + io.heap_blks_hit AS blocks,
+                           -- the table's own, from PostgreSQL 19 on
+                           coalesce(to_jsonb(t)->>'stats_reset', to_jsonb(d.stats_reset) #>> '{}') AS since
+                      FROM pg_stat_user_tables t JOIN pg_statio_user_tables io USING (relid)
+                     WHERE t.seq_scan > 0 OR t.idx_scan > 0) x) END AS reads
+          FROM ff_internal.server s JOIN pg_stat_database d ON d.datname = current_database()) o);
 
 CREATE FUNCTION @extschema@.ff_export() RETURNS jsonb
 LANGUAGE sql STABLE

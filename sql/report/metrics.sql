@@ -25,18 +25,14 @@ CREATE VIEW @extschema@.ff_metrics (
 SELECT r.nspname, r.relname, r.fillfactor, a.to_fillfactor,
        (SELECT (round(p.hot_pct::numeric, 1) / 100)::float8
           FROM unnest(a.steps) p WHERE p.fillfactor = a.to_fillfactor),
-       round(a.confidence::numeric, 2)::float8, round((h.updated / nullif(h.seconds, 0))::numeric, 2)::float8,
-       round((h.hot / nullif(h.updated, 0))::numeric, 4)::float8,
-       round((h.newpage / nullif(h.updated, 0))::numeric, 4)::float8, h.heap_bytes, h.index_bytes,
-       round(s.live_pct::numeric / 100, 4)::float8, round(s.dead_pct::numeric / 100, 4)::float8,
-       round(s.free_pct::numeric / 100, 4)::float8, extract(epoch FROM now() - r.sampled_at)::float8,
-       extract(epoch FROM now() - r.seen_at)::float8,
-       extract(epoch FROM now() - f.made_at)::float8
+       round(a.confidence::numeric, 2)::float8, h.updated / nullif(h.seconds, 0), h.hot / nullif(h.updated, 0),
+       h.newpage / nullif(h.updated, 0), h.heap_bytes, h.index_bytes, s.live_pct / 100.0::float8,
+       s.dead_pct / 100.0::float8, s.free_pct / 100.0::float8, extract(epoch FROM now() - r.sampled_at)::float8,
+       extract(epoch FROM now() - r.seen_at)::float8, extract(epoch FROM now() - f.made_at)::float8
   FROM ff_internal.followed r
   LEFT JOIN LATERAL (
         SELECT sum(i.updated)::float8 AS updated, sum(i.hot_updated)::float8 AS hot,
-               CASE WHEN bool_and(i.newpage_updated IS NOT NULL)
-                    THEN sum(i.newpage_updated)::float8 END AS newpage,
+               CASE WHEN count(i.newpage_updated) = count(*) THEN sum(i.newpage_updated)::float8 END AS newpage,
                extract(epoch FROM max(i.ended_at) - min(i.began_at))::float8 AS seconds,
                (array_agg(i.heap_bytes ORDER BY i.ended_at DESC))[1] AS heap_bytes,
                (array_agg(i.index_bytes ORDER BY i.ended_at DESC))[1] AS index_bytes

@@ -2,7 +2,8 @@
 
 -- Measures both sides of a change: ratios of sums over the compared intervals, of statements with the same mix on both
 -- sides; bytes per row from the last sample.
-CREATE FUNCTION ff_internal.measures(c ff_internal.changes) RETURNS SETOF ff_internal.measure
+CREATE FUNCTION ff_internal.measures(c ff_internal.changes)
+RETURNS TABLE (place integer, measure text, unit text, before float8, after float8, low float8, high float8, note text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH w AS MATERIALIZED (
@@ -15,19 +16,13 @@ BEGIN ATOMIC
         SELECT o.* FROM span b JOIN span a ON a.side = 'after'
          CROSS JOIN LATERAL ff_internal.statements_observed((c).rel_id, b.ranges, a.ranges) o WHERE b.side = 'before'
     ), observed AS (
-        -- q of the HOT share: at least the variance of independent updates (Agresti and Coull)
-        SELECT v.place, v.measure, v.unit, w.side, v.x, v.n AS m, v.n, v.q, v.factor
+        SELECT v.place, v.measure, '%' AS unit, w.side, v.x, w.updated AS m, w.updated AS n, v.q, 100 AS factor
           FROM w
-         CROSS JOIN LATERAL (SELECT (w.counted).*) i
+         -- q: at least the variance of independent updates (Agresti and Coull)
          CROSS JOIN LATERAL (VALUES
-               (3, CASE WHEN (c).rel_id IS NULL THEN 'calls per second' ELSE 'updates per second' END, '1/s', w.updated,
-                extract(epoch FROM w.ended_at - w.began_at)::float8, 0, 1.0),
-               (4, 'HOT share', '%', i.hot_updated, w.updated,
-                (i.hot_updated + 2.0) * (w.updated - i.hot_updated + 2) / (w.updated + 4), 100),
-               (5, 'newpage share', '%', i.newpage_updated, w.updated, 0, 100),
-               (20, 'table size', 'bytes', i.heap_bytes, 1, 0, 1), (21, 'index size', 'bytes', i.index_bytes, 1, 0, 1),
-               (23, 'buffer hits', '%', i.blocks_hit, i.blocks_fetched, 0, 100)
-               ) v(place, measure, unit, x, n, q, factor)
+            (4, 'HOT share', (w.counted).hot_updated,
+             ((w.counted).hot_updated + 2.0) * (w.updated - (w.counted).hot_updated + 2) / (w.updated + 4)),
+            (5, 'newpage share', (w.counted).newpage_updated, 0)) v(place, measure, x, q)
          WHERE w.compared
         UNION ALL
         (SELECT DISTINCT ON (s.side) 22, 'bytes per row', 'bytes', s.side,
@@ -57,25 +52,25 @@ BEGIN ATOMIC
                                     o.unit <> '%') AS r
           FROM observed o GROUP BY o.place, o.measure, o.unit
     )
-    SELECT v.place, v.measure, NULL, v.before, v.after, NULL, NULL, NULL, v.note
-      FROM (VALUES (CASE WHEN (c).rel_id IS NULL THEN 'calls' ELSE 'updates' END)) o(what)
+    SELECT v.place, v.measure, NULL, v.before, v.after, NULL, NULL, v.note
+      FROM (SELECT) one
       LEFT JOIN span b ON b.side = 'before'
       LEFT JOIN span a ON a.side = 'after'
      CROSS JOIN LATERAL (VALUES
-           (1, 'intervals', coalesce(b.n, 0), coalesce(a.n, 0),
-            (SELECT 'left out: ' || string_agg(format('%s %s (%s)', r.n, r.side, r.left_out), ', '
-                                               ORDER BY r.side DESC, r.left_out)
-               FROM (SELECT w.side, w.left_out, count(*) AS n FROM w WHERE NOT w.compared GROUP BY 1, 2) r)),
-           (2, o.what, coalesce(b.updated, 0), coalesce(a.updated, 0), NULL),
-           (10, 'statements', NULL, NULL, CASE WHEN NOT EXISTS (SELECT 1 FROM statements)
-            THEN 'WAL, blocks and time are not known: ' || coalesce(
-                 ff_internal.statements_unread(),
+        (1, 'intervals', coalesce(b.n, 0), coalesce(a.n, 0), (
+            SELECT 'left out: ' || string_agg(format('%s %s (%s)', r.n, r.side, r.left_out), ', '
+                                              ORDER BY r.side DESC, r.left_out)
+              FROM (SELECT w.side, w.left_out, count(*) AS n FROM w WHERE NOT w.compared GROUP BY 1, 2) r)),
+        (2, CASE WHEN (c).rel_id IS NULL THEN 'calls' ELSE 'updates' END, coalesce(b.updated, 0),
+         coalesce(a.updated, 0), NULL),
+        (10, 'statements', NULL, NULL, CASE WHEN NOT EXISTS (SELECT FROM statements)
+            THEN 'WAL and time are not known: ' || coalesce(ff_internal.statements_unread(),
                  'no statement that can be compared was seen both before and after') END)
-           ) v(place, measure, before, after, note)
+        ) v(place, measure, before, after, note)
      WHERE v.before >= 0 OR v.note <> ''
     UNION ALL
     SELECT o.place, o.measure, o.unit, o.scale * (o.r).before, o.scale * (o.r).after, o.scale * (o.r).low,
-           o.scale * (o.r).high, NULL, CASE o.measure WHEN 'statement time' THEN (SELECT s.note FROM scanned s) END
+           o.scale * (o.r).high, CASE o.measure WHEN 'statement time' THEN (SELECT s.note FROM scanned s) END
       FROM compared o WHERE (o.r).before IS NOT NULL OR (o.r).after IS NOT NULL;
 END;
 
@@ -84,37 +79,31 @@ CREATE FUNCTION ff_internal.shown(value float8, unit text) RETURNS numeric
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(value::numeric, CASE unit WHEN 'ms' THEN 3 WHEN 'bytes' THEN 0 ELSE 1 END);
 
--- Adds to each measure of a change its verdict, its difference (HOT share in points, others in percent), that in words,
--- and its weight in the cost of a fillfactor. A difference counts if its 95 % interval excludes zero, it is large
+-- The measures of a change with what they say. A difference counts if its 95 % interval excludes zero, it is large
 -- enough, the measure has a weight, and no note says why it cannot be compared.
-CREATE FUNCTION ff_internal.weighed(c ff_internal.changes)
-RETURNS TABLE (measure ff_internal.measure, difference float8, words text, weight float8)
+CREATE FUNCTION ff_internal.weighed(c ff_internal.changes) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT ROW(m.place, m.measure, m.unit, m.before, m.after, m.low, m.high,
-               CASE WHEN r.counts IS NOT TRUE OR d.low IS NULL OR m.note <> '' THEN NULL
-                    WHEN d.certain AND d.large THEN CASE WHEN d.difference * r.bad < 0 THEN 'better' ELSE 'worse' END
-                    WHEN d.high - d.low > 2 * r.unclear THEN 'unclear'
-                    ELSE 'equal' END, m.note)::ff_internal.measure,
-           d.difference, concat(m.measure, ' ', ff_internal.shown(m.before, m.unit), ' -> ',
-                                ff_internal.shown(m.after, m.unit), ' ' || m.unit,
-                                to_char(CASE r.unit WHEN '%' THEN d.difference END, '" ("FMSG999990" %)"'),
-                                CASE WHEN NOT d.certain AND (d.large OR d.high - d.low > 2 * r.unclear)
-                                     THEN ', uncertain' END), r.weight
+    SELECT m.*,
+           CASE WHEN r.counts IS NOT TRUE OR d.low IS NULL OR m.note <> '' THEN NULL
+                WHEN d.certain AND d.large THEN CASE WHEN d.difference * r.bad < 0 THEN 'better' ELSE 'worse' END
+                WHEN d.high - d.low > 2 * r.unclear THEN 'unclear'
+                ELSE 'equal' END, d.difference,
+           concat(m.measure, ' ', ff_internal.shown(m.before, m.unit), ' -> ', ff_internal.shown(m.after, m.unit),
+                  ' ' || m.unit, to_char(CASE r.unit WHEN '%' THEN d.difference END, '" ("FMSG999990" %)"'),
+                  CASE WHEN NOT d.certain AND (d.large OR d.high - d.low > 2 * r.unclear) THEN ', uncertain' END),
+           r.weight
       FROM ff_internal.measures(c) m
-     CROSS JOIN (SELECT ff_internal.setting('time_weight') AS time,
-                        ff_internal.setting('wal_weight') AS wal,
-                        ff_internal.setting('size_weight') * ff_internal.setting('storage_weight') AS size,
-                        (c).rel_id IS NULL AS of_server) k
+     CROSS JOIN (SELECT ff_internal.setting('time_weight') AS time, ff_internal.setting('wal_weight') AS wal,
+                        ff_internal.setting('size_weight') * ff_internal.setting('storage_weight') AS size) k
       -- matters: least difference that counts. unclear: half width of the interval above which equality cannot be
-      -- claimed. Both chosen. The deviation counts for settings only: for a table's statements it follows the mean.
+      -- claimed. Both chosen.
       LEFT JOIN LATERAL (VALUES
-           ('HOT share', 'points', -1, 1, 5, 0, k.time + k.wal > 0),
-           ('WAL per update', '%', 1, 5, NULL, k.wal, k.wal > 0),
-           ('statement time', '%', 1, 5, CASE WHEN k.of_server THEN 10 END, k.time, k.time > 0),
-           ('deviation of time', '%', 1, 10, NULL, 0, k.time > 0 AND k.of_server),
-           ('bytes per row', '%', 1, NULL, NULL, k.size, false)
-           ) r(name, unit, bad, matters, unclear, weight, counts) ON r.name = m.measure
+         ('HOT share', 'points', -1, 1, 5, 0, k.time + k.wal > 0),
+         ('WAL per update', '%', 1, 5, NULL, k.wal, k.wal > 0),
+         ('statement time', '%', 1, 5, CASE WHEN (c).rel_id IS NULL THEN 10 END, k.time, k.time > 0),
+         ('bytes per row', '%', 1, NULL, NULL, k.size, false)
+         ) r(name, unit, bad, matters, unclear, weight, counts) ON r.name = m.measure
      CROSS JOIN LATERAL (SELECT CASE r.unit WHEN 'points' THEN 1 ELSE 100 / nullif(m.before, 0) END) f(factor)
      CROSS JOIN LATERAL (SELECT f.factor * (m.after - m.before) AS difference, f.factor * m.low AS low,
                                 f.factor * m.high AS high, m.low * m.high > 0 AS certain,

@@ -8,11 +8,10 @@ BEGIN ATOMIC
     WITH constant AS (
         -- All chosen. Intervals needed to estimate scatter. Bytes per row, percent: decrease that is a gain, increase
         -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out.
-        SELECT k.*, u.updates, format('%s with %s are needed', k.intervals, u.updates) AS needed
-          FROM (SELECT 3, 5, 10, 0.01) k(intervals, size_matters, size_hurts, cost_matters),
-               ff_internal.setting('min_updates') u(updates)
+        SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
+               ff_internal.setting('min_updates') AS updates
     ), w AS MATERIALIZED (
-        SELECT (w.measure).*, w.difference, w.words, w.weight FROM ff_internal.weighed(c) w ORDER BY (w.measure).place
+        SELECT * FROM ff_internal.weighed(c) w ORDER BY w.place
     ), found AS (
         SELECT string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'better') AS better,
                string_agg(w.words, '; ') FILTER (WHERE w.verdict = 'worse') AS worse,
@@ -35,41 +34,40 @@ BEGIN ATOMIC
          CROSS JOIN LATERAL (SELECT CASE WHEN f.size <= -k.size_matters THEN 'helped'
                                          WHEN f.size >= k.size_hurts THEN 'hurt' END) s(verdict)
          CROSS JOIN LATERAL (VALUES
-               (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> ''
-                   -- nor when it was changed, which no side counts
-                   AND (SELECT sum(i.updated) FROM ff_internal.counter_interval i
-                         WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.began_at < c.seen_at)
-                       >= k.updates IS NOT TRUE, s.verdict, false,
-                format('hardly any %s; only the size is judged', f.what)),
-               (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,
-                format('%s with %s %s before it; %s; later collections add none%s',
-                       ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.needed, f.left_out)),
-               (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
-                format('%s with %s %s since it; %s, besides the first third%s',
-                       ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.needed, f.left_out)),
-               (4, f.better <> '' AND (f.worse <> '' OR s.verdict = 'hurt'),
-                CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'
-                     ELSE 'no difference' END, false,
-                format('%s; but %s; weighed together, cost %s %%', f.better,
-                       coalesce(f.worse, 'its rows take more room'),
-                       to_char(100 * (exp(f.cost) - 1), 'FMSG999990.0'))),
-               (5, coalesce(f.better, f.worse) <> '', CASE WHEN f.better <> '' THEN 'helped' ELSE 'hurt' END, false,
-                concat_ws('; ', f.better, f.worse, f.equal, f.unclear)),
-               (6, f.unclear <> '' OR f.equal IS NULL, 'too early', true,
-                coalesce(f.unclear || '; the intervals scatter too much to tell yet',
-                         'nothing could be measured on both sides')),
-               (7, true, coalesce(s.verdict, 'no difference'), false,
-                concat(CASE s.verdict WHEN 'helped' THEN 'nothing lost; ' WHEN 'hurt' THEN 'nothing gained; ' END,
-                       f.equal))) r(place, applies, verdict, waits, reason)
+            (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> ''
+                -- nor when it was changed, which no side counts
+                AND (SELECT sum(i.updated) FROM ff_internal.counter_interval i
+                      WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.began_at < c.seen_at)
+                    >= k.updates IS NOT TRUE, s.verdict, false,
+             format('hardly any %s; only the size is judged', f.what)),
+            (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,
+             format('%s with %s %s before it; %s with %s are needed; later collections add none%s',
+                    ff_internal.counted(f.n1::bigint, 'interval'), f.u1, f.what, k.intervals, k.updates, f.left_out)),
+            (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
+             format('%s with %s %s since it; %s with %s are needed, besides the first third%s',
+                    ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates, f.left_out)),
+            (4, f.better <> '' AND (f.worse <> '' OR s.verdict = 'hurt'),
+             CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'
+                  ELSE 'no difference' END, false,
+             format('%s; but %s; weighed together, cost %s %%', f.better,
+                    coalesce(f.worse, 'its rows take more room'), to_char(100 * (exp(f.cost) - 1), 'FMSG999990.0'))),
+            (5, coalesce(f.better, f.worse) <> '', CASE WHEN f.better <> '' THEN 'helped' ELSE 'hurt' END, false,
+             concat_ws('; ', f.better, f.worse, f.equal, f.unclear)),
+            (6, f.unclear <> '' OR f.equal IS NULL, 'too early', true,
+             coalesce(f.unclear || '; the intervals scatter too much to tell yet',
+                      'nothing could be measured on both sides')),
+            (7, true, coalesce(s.verdict, 'no difference'), false,
+             concat(CASE s.verdict WHEN 'helped' THEN 'nothing lost; ' WHEN 'hurt' THEN 'nothing gained; ' END,
+                    f.equal))) r(place, applies, verdict, waits, reason)
          WHERE r.applies ORDER BY r.place LIMIT 1
     )
-    SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, r.verdict,
-           concat_ws('; ', r.reason, CASE WHEN r.waits THEN ff_internal.next_collection()
-                                          WHEN r.verdict <> 'too early'
-                                          THEN to_char(r.size, '"bytes per row "FMSG999990" %"') END)
+    SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, concat_ws('; ', r.reason,
+               CASE WHEN r.waits THEN ff_internal.next_collection()
+                    WHEN r.verdict <> 'too early' THEN to_char(r.size, '"bytes per row "FMSG999990" %"') END),
+           r.verdict, NULL, NULL, NULL
       FROM rule r
     UNION ALL
-    SELECT w.place, w.measure, w.unit, w.before, w.after, w.low, w.high, w.verdict, w.note FROM w;
+    SELECT * FROM w;
 END;
 
 CREATE FUNCTION @extschema@.ff_verify(relation regclass DEFAULT NULL, all_measures boolean DEFAULT false)
@@ -86,63 +84,56 @@ BEGIN
     WITH asked AS MATERIALIZED (
         SELECT r.rel_id, r.opened_at FROM ff_internal.followed r WHERE r.relid = target
     ), v AS MATERIALIZED (
-        SELECT c.*, j.*, f AS altered, p AS prediction
+        SELECT c.*, j.*, p AS prediction
           FROM ff_internal.changes c
          CROSS JOIN LATERAL ff_internal.verdict_of(c) j
-          LEFT JOIN ff_internal.change f ON f.change_id = c.change_id
-          LEFT JOIN LATERAL ff_internal.predicted(f) p ON true
+          LEFT JOIN LATERAL ff_internal.predicted(c.altered) p ON true
          WHERE target IS NULL OR c.rel_id = (SELECT a.rel_id FROM asked a)
          ORDER BY c.seen_at DESC, c.relation, c.change, j.place
     )
     SELECT v.relation, date_trunc('second', v.seen_at), v.change, v.measure,
-           CASE WHEN NOT o.anything THEN v.verdict WHEN v.verdict = 'equal' THEN 'unclear' ELSE 'too early' END,
-           r.x[1], r.x[2], r.x[3], r.x[4], r.x[5], v.unit, n.note,
-           CASE WHEN v.place = 0 AND v.verdict = 'hurt'
-                THEN CASE v.kind WHEN 'setting' THEN ff_internal.undo_setting(v.setting, v.old_value)
-                             WHEN 'indexes' THEN ff_internal.undo_indexes(
-                                 v.relation, (v.altered).dropped_indexes, (v.altered).created_indexes)
-                             ELSE ff_internal.restore_options(
-                                 v.relation, (v.altered).old_options, (v.altered).new_options, v.kind) END END
+           -- an interval as wide as the value before says nothing (chosen)
+           CASE WHEN v.verdict = 'equal' AND v.unit <> '%' AND v.high - v.low >= v.before THEN 'unclear'
+                ELSE v.verdict END,
+           ff_internal.shown(v.before, v.unit)::float8, ff_internal.shown(v.after, v.unit)::float8,
+           ff_internal.shown(p.x, v.unit)::float8, ff_internal.shown(v.low, v.unit)::float8,
+           ff_internal.shown(v.high, v.unit)::float8, v.unit,
+           nullif(concat_ws('; ', v.note,
+               CASE WHEN v.place = 0 AND v.kind = 'fillfactor' AND v.verdict <> 'helped'
+                         AND (v.altered).new_fillfactor < (v.altered).old_fillfactor
+                         AND NOT EXISTS (SELECT FROM ff_internal.counter_interval i
+                                          WHERE i.rel_id = v.rel_id AND i.ended_at > v.before_at AND i.rewritten)
+                         -- nor restored
+                         AND v.epoch_id IN (SELECT o.epoch_id FROM ff_internal.epoch o JOIN ff_internal.server s
+                                                  USING (system_identifier, database_oid))
+                    THEN 'not rewritten since; its old pages are as full as before' END,
+               CASE WHEN v.place = 0 THEN 'changed at the same time; not told apart: ' || v.together END,
+               CASE WHEN v.place = 0 AND v.kind = 'indexes' THEN 'what indexes do for reading is not judged'
+                    WHEN v.place = 0 AND v.kind = 'rewrite' AND v.verdict = 'hurt' THEN 'a rewrite cannot be taken back'
+                    WHEN v.measure = 'HOT share' AND v.kind = 'fillfactor'
+                    THEN coalesce('predicted between ' || round((v.prediction).predicted_hot_low) || ' and '
+                                      || round((v.prediction).predicted_hot_high),
+                                  'not advised by a collection before, so nothing was predicted') END), ''),
+           CASE WHEN v.place > 0 OR v.verdict <> 'hurt' THEN NULL
+                WHEN v.kind = 'setting' THEN ff_internal.undo_setting(v.setting, v.old_value)
+                WHEN v.kind = 'indexes'
+                THEN ff_internal.undo_indexes(v.relation, (v.altered).dropped_indexes, (v.altered).created_indexes)
+                ELSE ff_internal.restore_options(v.relation, (v.altered).old_options, (v.altered).new_options, v.kind)
+           END
       FROM v
-      -- hide an interval of 100 points, or as wide as the value before: it says nothing (chosen)
-     CROSS JOIN LATERAL (SELECT coalesce(v.verdict IN ('unclear', 'equal') AND v.high - v.low
-                                         >= CASE v.unit WHEN '%' THEN 100 ELSE v.before END, false)) o(anything)
+     -- WAL and size as shares of the value before: the model counts all WAL, and the table may have grown since
      CROSS JOIN LATERAL (
-           -- WAL and size as shares of the value before: the model counts all WAL, and the table may have grown since
-           SELECT CASE v.measure WHEN 'HOT share' THEN (v.prediction).predicted_hot_pct
-                       WHEN 'WAL per update' THEN v.before * (v.prediction).predicted_wal_pct / 100
-                       WHEN 'bytes per row' THEN v.before * (v.prediction).predicted_size_bytes
-                                                 / nullif((v.prediction).size_bytes, 0) END) p(x)
-     CROSS JOIN LATERAL (
-           SELECT ARRAY(SELECT ff_internal.shown(u.x, v.unit)::float8
-                          FROM unnest(ARRAY[v.before, v.after, p.x] || CASE WHEN NOT o.anything
-                                            THEN ARRAY[v.low, v.high] END) u(x))) r(x)
-     CROSS JOIN LATERAL (
-           SELECT CASE WHEN v.place = 0 THEN concat_ws('; ', v.note,
-                            CASE WHEN v.kind = 'fillfactor' AND v.verdict <> 'helped'
-                                      AND (v.altered).new_fillfactor < (v.altered).old_fillfactor
-                                      AND NOT EXISTS (SELECT 1 FROM ff_internal.counter_interval i
-                                           WHERE i.rel_id = v.rel_id AND i.ended_at > v.before_at AND i.rewritten)
-                                      -- nor restored
-                                      AND EXISTS (SELECT FROM ff_internal.epoch o JOIN ff_internal.server s
-                                                        USING (system_identifier, database_oid)
-                                                   WHERE o.epoch_id = v.epoch_id)
-                                 THEN 'not rewritten since; its old pages are as full as before' END,
-                            'changed at the same time; not told apart: ' || v.together,
-                            CASE WHEN v.kind = 'indexes' THEN 'what indexes do for reading is not judged'
-                                 WHEN v.kind = 'rewrite' AND v.verdict = 'hurt'
-                                 THEN 'a rewrite cannot be taken back' END)
-                       WHEN v.measure <> 'HOT share' OR v.kind <> 'fillfactor' THEN v.note
-                       ELSE coalesce('predicted between ' || round((v.prediction).predicted_hot_low) || ' and '
-                                         || round((v.prediction).predicted_hot_high),
-                                     'not advised by a collection before, so nothing was predicted') END) n(note)
+        SELECT CASE v.measure WHEN 'HOT share' THEN (v.prediction).predicted_hot_pct
+                    WHEN 'WAL per update' THEN v.before * (v.prediction).predicted_wal_pct / 100
+                    WHEN 'bytes per row' THEN v.before * (v.prediction).predicted_size_bytes
+                                              / nullif((v.prediction).size_bytes, 0) END) p(x)
      WHERE all_measures OR v.verdict <> '' OR v.measure IN ('overall', 'HOT share', 'statements', 'WAL per update',
                                                   'statement time', 'bytes per row')
     UNION ALL
     SELECT target, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            coalesce(ff_internal.no_history(target), 'no change was seen since ' || ff_internal.minute(coalesce(
                (SELECT a.opened_at FROM asked a), (SELECT min(k.began_at) FROM ff_internal.collection k)))), NULL
-     WHERE NOT EXISTS (SELECT 1 FROM v);
+     WHERE NOT EXISTS (SELECT FROM v);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_verify(regclass, boolean) IS
@@ -152,13 +143,12 @@ relation: NULL for a setting. change: fillfactor, other options, indexes, a rewr
 'changed_at: the collection that saw it first.
 before, after, predicted (by the advice): in unit, over the intervals before and after; the row "intervals" says which '
 'were left out. WAL and size are predicted as shares of what was before. difference_low, difference_high: 95 % '
-'interval of after minus before; NULL if too wide.
-verdict: of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, too early, '
-'NULL if it does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and '
-'storage_weight.
+'interval of after minus before; NULL if unknown.
+verdict: of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, NULL if it '
+'does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and storage_weight.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
-WAL, blocks and time compare the same statement before and after; only statements that update nothing else count. '
-'Time does not count if they scan a table whose number of rows changed by more than a tenth.
+WAL and time compare the same statement before and after; only statements that update nothing else count. Time does '
+'not count if they scan a table whose number of rows changed by more than a tenth.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CALL ff_internal.define($$
@@ -169,24 +159,14 @@ CREATE VIEW @extschema@.ff_verified (
     change,   -- fillfactor (two numbers), option, index, file, setting
     verdict,  -- helped, no difference, hurt, too early
     result    -- a line for each measure that counts, before -> after (uncertain: the 95 % interval of the difference
-              -- includes zero; so far: too early to tell); what the advice predicted; the statements that undo a change
-              -- that hurt
+              -- includes zero); what the advice predicted; the statements that undo a change that hurt
 ) AS
 SELECT v.relation::text, to_char(v.changed_at, 'MM-DD HH24:MI'),
        ff_internal.lines(regexp_replace(v.change, '^fillfactor ', ''), 24),
        max(v.verdict) FILTER (WHERE v.measure = 'overall'),
        concat_ws(E'\n', ff_internal.lines(concat_ws('; ',
            max(v.note) FILTER (WHERE coalesce(v.measure, 'overall') = 'overall'),
-           max(v.note) FILTER (WHERE v.measure = 'statements'),
-           'statement time does not count: ' || max(v.note) FILTER (WHERE v.measure = 'statement time'),
-           'so far: ' || CASE WHEN 'too early' = max(v.verdict) FILTER (WHERE v.measure = 'overall')
-                              THEN string_agg(format('%s %s -> %s%s', v.measure, v.before, v.after, ' ' || v.unit), '; '
-                                              ORDER BY v.measure)
-                                       FILTER (WHERE v.before + v.after >= 0
-                                                 AND v.measure IN ('HOT share', 'WAL per update', 'bytes per row')) END,
-           'predicted: ' || nullif(concat_ws(', ',
-                max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT',
-                max(v.predicted) FILTER (WHERE v.measure = 'WAL per update') || ' bytes of WAL'), '')), 46),
+           'predicted: ' || max(v.predicted) FILTER (WHERE v.measure = 'HOT share') || ' % HOT'), 46),
            'undo: ' || max(v.undo))
   FROM @extschema@.ff_verify() v
  GROUP BY v.relation, v.changed_at, v.change
@@ -194,9 +174,9 @@ SELECT v.relation::text, to_char(v.changed_at, 'MM-DD HH24:MI'),
 $$);
 
 -- Judges the last change of each kind of a table, if something was counted since; again after an eighth of the time
--- since the change, or an hour: at most 20, chosen at random so that all get a turn. The first collection of an hour
--- also judges the last change of each setting. Notes verdicts that are new or gone, of a table once it got the same
--- twice in a row; the last outcome of advice is stored with its prediction. Returns the number of changes tried.
+-- since the change, or an hour: at most 20, chosen at random so that all get a turn. Notes verdicts that are new or
+-- gone once they came twice in a row; the last outcome of advice is stored with its prediction. Returns the number of
+-- changes tried. The collection's id, which all steps get, does not matter.
 CREATE FUNCTION ff_internal.collect_verdicts(id bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 SET jit = off
@@ -213,38 +193,24 @@ BEGIN ATOMIC
                         WHERE i.rel_id = l.rel_id AND i.ended_at > coalesce(l.judged_at, l.seen_at))
          ORDER BY random() LIMIT 20
     ), came AS MATERIALIZED (
-        SELECT (t.c).*, j.verdict, j.hot_pct, j.verdict IS DISTINCT FROM (t.c).told
-               AND ((t.c).rel_id IS NULL OR j.verdict IS NOT DISTINCT FROM t.before) AS is_news
-          FROM (SELECT c.c, d.verdict
-                  FROM due d
-                 -- OFFSET 0: search only this table's changes
-                 CROSS JOIN LATERAL (SELECT c FROM ff_internal.changes c
-                                      WHERE c.rel_id = d.rel_id AND c.change_id = d.change_id OFFSET 0) c
-                UNION ALL
-                (SELECT DISTINCT ON (c.setting) c, NULL
-                   FROM ff_internal.changes c
-                  WHERE c.rel_id IS NULL AND c.seen_at > now() - ff_internal.lookback()
-                    AND NOT EXISTS (SELECT FROM ff_internal.collection o
-                                     WHERE o.collection_id < id AND o.began_at >= date_trunc('hour', now()))
-                  ORDER BY c.setting, c.seen_at DESC)) t(c, before)
-         CROSS JOIN LATERAL (
-               SELECT nullif(max(o.verdict) FILTER (WHERE o.place = 0), 'too early'),
-                      max(o.after) FILTER (WHERE o.measure = 'HOT share')
-                 FROM ff_internal.verdict_of(t.c) o) j(verdict, hot_pct)
+        SELECT (c.c).*, d.change_id, j.verdict, j.hot_pct,
+               j.verdict IS DISTINCT FROM d.told AND j.verdict IS NOT DISTINCT FROM d.verdict AS is_news
+          FROM due d
+         -- OFFSET 0: search only this table's changes
+         CROSS JOIN LATERAL (SELECT c FROM ff_internal.changes c
+                              WHERE c.rel_id = d.rel_id AND (c.altered).change_id = d.change_id OFFSET 0) c
+         CROSS JOIN LATERAL (SELECT nullif(max(o.verdict) FILTER (WHERE o.place = 0), 'too early'),
+                                    max(o.after) FILTER (WHERE o.measure = 'HOT share')
+                               FROM ff_internal.verdict_of(c.c) o) j(verdict, hot_pct)
     ), tried AS (
         UPDATE ff_internal.change c
            SET judged_at = clock_timestamp(), verdict = n.verdict,
                told = CASE WHEN n.is_news THEN n.verdict ELSE c.told END
           FROM came n WHERE n.change_id = c.change_id
-    ), of_server AS (
-        UPDATE ff_internal.setting_history h SET told = n.verdict
-          FROM came n WHERE n.is_news AND (h.setting, h.seen_at) = (n.setting, n.seen_at)
     ), followed AS (
         UPDATE ff_internal.prediction p
            SET judged_at = clock_timestamp(), verdict = n.verdict, achieved_hot_pct = n.hot_pct
-          FROM came n
-          JOIN ff_internal.change c USING (change_id)
-         CROSS JOIN LATERAL ff_internal.predicted(c) f
+          FROM came n CROSS JOIN LATERAL ff_internal.predicted(n.altered) f
          WHERE (p.rel_id, p.made_at) = (f.rel_id, f.made_at) AND n.verdict <> ''
     )
     SELECT count(*) FROM (

@@ -7,9 +7,8 @@
 -- Returns the ratio sum(x) / sum(n) before and after a change, and the 95 % interval of the difference (Welch), of
 -- logarithms if asked; NULL if unknown. The variance of a ratio is that of its intervals (ratio estimator), at least
 -- sum(q) / sum(n)^2.
-CREATE FUNCTION ff_internal.compared(is_after boolean[], x float8[], n float8[],
-    q float8[], logarithms boolean, OUT before float8, OUT after float8,
-    OUT low float8, OUT high float8)
+CREATE FUNCTION ff_internal.compared(is_after boolean[], x float8[], n float8[], q float8[], logarithms boolean,
+    OUT before float8, OUT after float8, OUT low float8, OUT high float8)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$
     WITH side AS (
@@ -21,22 +20,18 @@ AS $$
                 WINDOW same AS (PARTITION BY u.is_after)) o
          GROUP BY o.is_after
     )
-    SELECT b.mean, a.mean, e.low, e.high
-      FROM (VALUES (true)) v(yes)
+    SELECT b.mean, a.mean, CASE WHEN logarithms THEN b.mean * (exp(d.d - h.half) - 1) ELSE d.d - h.half END,
+           CASE WHEN logarithms THEN b.mean * (exp(d.d + h.half) - 1) ELSE d.d + h.half END
+      FROM (SELECT) one
       LEFT JOIN side b ON NOT b.is_after
       LEFT JOIN side a ON a.is_after
      CROSS JOIN LATERAL (SELECT CASE WHEN NOT logarithms THEN a.mean - b.mean
                                      WHEN a.mean > 0 AND b.mean > 0 THEN ln(a.mean / b.mean) END,
                                 CASE WHEN a.freedom > 0 AND b.freedom > 0 THEN a.variance + b.variance END
                         ) d(d, variance)
-     CROSS JOIN LATERAL (
-           SELECT CASE WHEN d.variance = 0 THEN 0
-                       WHEN d.variance > 0 THEN sqrt(d.variance) * ff_internal.t_quantile(
-                            -- Welch and Satterthwaite's degrees of freedom
-                            d.variance ^ 2 / (a.variance ^ 2 / a.freedom + b.variance ^ 2 / b.freedom)) END) h(half)
-     CROSS JOIN LATERAL (SELECT CASE WHEN logarithms THEN b.mean * (exp(d.d - h.half) - 1) ELSE d.d - h.half END,
-                                CASE WHEN logarithms THEN b.mean * (exp(d.d + h.half) - 1) ELSE d.d + h.half END
-                        ) e(low, high)
+     -- Welch and Satterthwaite's degrees of freedom
+     CROSS JOIN LATERAL (SELECT CASE WHEN d.variance = 0 THEN 0 ELSE sqrt(d.variance) * ff_internal.t_quantile(
+            d.variance ^ 2 / (a.variance ^ 2 / a.freedom + b.variance ^ 2 / b.freedom)) END) h(half)
 $$;
 
 CREATE VIEW ff_internal.changes AS
@@ -48,52 +43,50 @@ SELECT o.*,
                    ELSE max(o.seen_at) FILTER (WHERE o.kind <> 'rewrite') OVER earlier END AS since,
        CASE o.kind WHEN 'rewrite' THEN min(o.before_at) OVER later
                    ELSE min(o.before_at) FILTER (WHERE o.kind <> 'rewrite') OVER later END AS until
-  FROM (SELECT c.change_id, r.rel_id, r.relid::regclass AS relation, c.kind, c.before_at, c.seen_at, c.epoch_id,
-               c.told, NULL AS setting, NULL AS old_value,
+  FROM (SELECT r.rel_id, r.relid::regclass AS relation, c.kind, c.before_at, c.seen_at, c.epoch_id,
+               NULL AS setting, NULL AS old_value,
                ff_internal.plain(CASE c.kind
-                    WHEN 'fillfactor' THEN format('fillfactor %s -> %s', c.old_fillfactor, c.new_fillfactor)
-                    WHEN 'options' THEN format('options %s -> %s',
-                         coalesce(array_to_string(ff_internal.other_options(c.old_options), ', '), 'none'),
-                         coalesce(array_to_string(ff_internal.other_options(c.new_options), ', '), 'none'))
-                    ELSE (SELECT string_agg(x.what || n.names, ', ')
-                            FROM (VALUES ('index dropped: ', c.dropped_indexes), ('index created: ', c.created_indexes)
-                                 ) x(what, definitions)
-                           CROSS JOIN LATERAL (
-                                 SELECT string_agg(coalesce(substring(d FROM 'INDEX ("(?:[^"]|"")*"|[^ ]+) ON'), d),
-                                                   ', ')
-                                   FROM unnest(x.definitions) d) n(names)) END) AS change
+                   WHEN 'fillfactor' THEN format('fillfactor %s -> %s', c.old_fillfactor, c.new_fillfactor)
+                   WHEN 'options' THEN format('options %s -> %s',
+                       coalesce(array_to_string(ff_internal.other_options(c.old_options), ', '), 'none'),
+                       coalesce(array_to_string(ff_internal.other_options(c.new_options), ', '), 'none'))
+                   ELSE (SELECT string_agg(x.what || n.names, ', ')
+                           FROM (VALUES ('index dropped: ', c.dropped_indexes), ('index created: ', c.created_indexes)
+                                ) x(what, definitions)
+                          CROSS JOIN LATERAL (
+                             SELECT string_agg(coalesce(substring(d FROM 'INDEX ("(?:[^"]|"")*"|[^ ]+) ON'), d), ', ')
+                               FROM unnest(x.definitions) d) n(names)) END) AS change, c AS altered
           FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid JOIN ff_internal.change c USING (rel_id)
         UNION ALL
-        SELECT NULL, r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, NULL,
-               'rewritten'
+        SELECT r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, 'rewritten', NULL
           FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid
          CROSS JOIN LATERAL (
-               SELECT i.* FROM ff_internal.counter_interval i
-                WHERE i.rel_id = r.rel_id AND i.rewritten AND i.ended_at > now() - ff_internal.lookback()
-                  AND NOT EXISTS (SELECT 1 FROM ff_internal.change c
-                                   WHERE c.rel_id = i.rel_id AND c.seen_at > i.began_at AND c.seen_at <= i.ended_at)
-                ORDER BY i.ended_at DESC LIMIT 3) i
+            SELECT i.* FROM ff_internal.counter_interval i
+             WHERE i.rel_id = r.rel_id AND i.rewritten AND i.ended_at > now() - ff_internal.lookback()
+               AND NOT EXISTS (SELECT FROM ff_internal.change c
+                                WHERE c.rel_id = i.rel_id AND c.seen_at > i.began_at AND c.seen_at <= i.ended_at)
+             ORDER BY i.ended_at DESC LIMIT 3) i
         UNION ALL
-        SELECT NULL, NULL, NULL, 'setting', s.before_at, s.seen_at,
+        SELECT NULL, NULL, 'setting', s.before_at, s.seen_at,
                (SELECT k.epoch_id FROM ff_internal.collection k WHERE k.began_at <= s.seen_at
                  ORDER BY k.began_at DESC LIMIT 1),
-               s.told, s.setting, s.old_value, format('setting %s %s -> %s', s.setting,
-                   ff_internal.setting_shown(s.old_value, s.unit), ff_internal.setting_shown(s.value, s.unit))
+               s.setting, s.old_value, format('setting %s %s -> %s', s.setting,
+                   ff_internal.setting_shown(s.old_value, s.unit), ff_internal.setting_shown(s.value, s.unit)), NULL
           FROM (SELECT h.*, lag(h.value) OVER (PARTITION BY h.setting ORDER BY h.seen_at) AS old_value
                   FROM ff_internal.setting_history h) s
          WHERE s.before_at IS NOT NULL) o
 WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
        later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);
 COMMENT ON VIEW ff_internal.changes IS
-'Changes of tables and of server settings, in words. rel_id, relation: NULL for a setting. change_id: NULL for '
-'settings and rewrites, of which the last three of a table are listed that did not come with another change. told: '
-'verdict last noted. together: other changes found by the same collection. since, until: end of the previous change, '
-'begin of the next; a rewrite ends the window of rewrites only.';
+'Changes of tables and of server settings. rel_id, relation: NULL for a setting. altered: NULL for settings and '
+'rewrites, of which the last three of a table are listed that did not come with another change. together: other '
+'changes found by the same collection. since, until: end of the previous change, begin of the next; a rewrite ends the '
+'window of rewrites only.';
 
 -- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of
 -- its side's updates, if that has three intervals. old snapshot: one was held, and in fewer than half of one side's
--- intervals (for a setting, of its own side's). other rate: far from the median rate after the change.
+-- intervals. other rate: far from the median rate after the change.
 CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
 RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated float8,
                counted ff_internal.counter_interval, left_out text)
@@ -106,43 +99,37 @@ BEGIN ATOMIC
           FROM ff_internal.lookback() r
     ), watched AS (
         SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::float8 AS updated, i AS counted, i.rewritten
-          FROM constant k
-          JOIN ff_internal.counter_interval i ON i.rel_id = (c).rel_id
-               AND i.ended_at BETWEEN k.since AND k.until + k.slack
+          FROM constant k JOIN ff_internal.counter_interval i
+               ON i.rel_id = (c).rel_id AND i.ended_at BETWEEN k.since AND k.until + k.slack
         UNION ALL
         SELECT min(h.began_at), h.ended_at, h.epoch_id, sum(h.calls), NULL, false
-          FROM constant k
-          JOIN ff_internal.statement_history h ON (c).rel_id IS NULL
-               AND h.ended_at BETWEEN k.since AND k.until + k.slack
+          FROM constant k JOIN ff_internal.statement_history h
+               ON (c).rel_id IS NULL AND h.ended_at BETWEEN k.since AND k.until + k.slack
          GROUP BY h.ended_at, h.epoch_id
-    ), usable AS (
-        SELECT l.*, d.side, CASE
-               WHEN (n.system_identifier, n.server_version / 10000)
-                    IS DISTINCT FROM (o.system_identifier, o.server_version / 10000) THEN 'other server'
-               WHEN l.rewritten THEN 'rewritten'
-               -- until a rewrite, old pages keep their density
-               WHEN d.side = 'after' AND l.ended_at <= min(l.ended_at) FILTER (
-                    WHERE d.side = 'after' AND l.rewritten) OVER () THEN 'before the rewrite'
-               WHEN l.updated = 0 THEN 'no updates'
-               -- statements of a whole server suffer less
-               WHEN h.held AND CASE WHEN (c).rel_id IS NULL
-                    THEN 2 * count(*) FILTER (WHERE h.held) OVER same < count(*) OVER same
-                    ELSE 2 * count(*) FILTER (WHERE h.held AND d.side = 'before') OVER ()
-                             < count(*) FILTER (WHERE d.side = 'before') OVER ()
-                         OR 2 * count(*) FILTER (WHERE h.held AND d.side = 'after') OVER ()
-                             < count(*) FILTER (WHERE d.side = 'after') OVER () END
-               THEN 'old snapshot' END AS why
+    ), sided AS (
+        SELECT l.*, CASE WHEN l.ended_at - s.slack <= (c).before_at THEN 'before'
+                         WHEN l.began_at + s.slack >= (c).seen_at THEN 'after' END AS side,
+               t.ranges && tstzrange(l.began_at, l.ended_at, '()') AS held
           FROM constant k CROSS JOIN watched l
          CROSS JOIN (SELECT ff_internal.held_times(k.since) AS ranges FROM constant k OFFSET 0) t
+         CROSS JOIN LATERAL (SELECT least(k.slack, (l.ended_at - l.began_at) / 4)) s(slack)
+         WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until
+    ), usable AS (
+        SELECT d.*, CASE
+               WHEN n.system_identifier IS DISTINCT FROM o.system_identifier THEN 'other server'
+               WHEN d.rewritten THEN 'rewritten'
+               -- until a rewrite, old pages keep their density
+               WHEN d.side = 'after' AND d.ended_at <= min(d.ended_at) FILTER (
+                    WHERE d.side = 'after' AND d.rewritten) OVER () THEN 'before the rewrite'
+               WHEN d.updated = 0 THEN 'no updates'
+               WHEN d.held AND (2 * count(*) FILTER (WHERE d.held AND d.side = 'before') OVER ()
+                                    < count(*) FILTER (WHERE d.side = 'before') OVER ()
+                                OR 2 * count(*) FILTER (WHERE d.held AND d.side = 'after') OVER ()
+                                    < count(*) FILTER (WHERE d.side = 'after') OVER ()) THEN 'old snapshot' END AS why
+          FROM sided d
           LEFT JOIN ff_internal.epoch n USING (epoch_id)
           LEFT JOIN ff_internal.epoch o ON o.epoch_id = (c).epoch_id
-         CROSS JOIN LATERAL (SELECT least(k.slack, (l.ended_at - l.began_at) / 4)) s(slack)
-         -- NULL: contains the change
-         CROSS JOIN LATERAL (SELECT CASE WHEN l.ended_at - s.slack <= (c).before_at THEN 'before'
-                                         WHEN l.began_at + s.slack >= (c).seen_at THEN 'after' END) d(side)
-         CROSS JOIN LATERAL (SELECT t.ranges && tstzrange(l.began_at, l.ended_at, '()')) h(held)
-         WHERE l.began_at + s.slack >= k.since AND l.ended_at - s.slack <= k.until AND d.side <> ''
-        WINDOW same AS (PARTITION BY d.side)
+         WHERE d.side <> ''
     ), settled AS (
         SELECT r.*, coalesce(r.why, CASE WHEN count(*) OVER same >= 3
                     AND 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same
@@ -152,7 +139,7 @@ BEGIN ATOMIC
     )
     SELECT s.side, s.began_at, s.ended_at, s.updated, s.counted,
            coalesce(s.reason, CASE WHEN s.rate NOT BETWEEN u.rate / k.rate_factor AND u.rate * k.rate_factor
-                                 THEN 'other rate' END)
+                                   THEN 'other rate' END)
       FROM settled s, constant k,
            (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY o.rate) AS rate
               FROM settled o WHERE o.side = 'after' AND o.reason IS NULL) u
@@ -160,12 +147,11 @@ BEGIN ATOMIC
 END;
 
 -- Sums by measure and interval over the statements that ran in both ranges and only update the table, at top level; all
--- if relation_id is NULL. x: the amount. m: its rows or calls. n: what x would be if each
--- statement still cost what it did before the change. q: least variance, see compared(); images of pages come by
--- checkpoints, so their WAL is as uncertain as the number of those.
+-- if relation_id is NULL. x: the amount. m: its rows or calls. n: what x would be if each statement still cost what it
+-- did before the change. q: least variance, see compared(); images of pages come by checkpoints, so their WAL is as
+-- uncertain as the number of those.
 CREATE FUNCTION ff_internal.statements_observed(relation_id bigint, earlier tstzmultirange, later tstzmultirange)
-RETURNS TABLE (place integer, measure text, unit text, side text, x float8, m float8,
-               n float8, q float8)
+RETURNS TABLE (place integer, measure text, unit text, side text, x float8, m float8, n float8, q float8)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH said AS (
@@ -174,14 +160,12 @@ BEGIN ATOMIC
           FROM (SELECT extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) OFFSET 0)
                k(checkpoint_s)
          CROSS JOIN ff_internal.statement_history h
-         CROSS JOIN LATERAL (SELECT h.began_at + (h.ended_at - h.began_at) / 2,
-                                    ff_internal.stddev_of(h.calls, h.total_ms, h.squares)) t(middle, stddev_ms)
+         CROSS JOIN LATERAL (SELECT h.began_at + (h.ended_at - h.began_at) / 2) t(middle)
          CROSS JOIN LATERAL (VALUES
-               (11, 'WAL per update', 'bytes', h.wal_bytes, h.rows, least(8192.0 * h.wal_fpi, h.wal_bytes) ^ 2
-                / greatest(1, extract(epoch FROM h.ended_at - h.began_at) / k.checkpoint_s)),
-               (12, 'blocks per update', 'blocks', h.blocks_hit + h.blocks_read, h.rows, 0),
-               (13, 'statement time', 'ms', h.total_ms, h.calls, h.calls * t.stddev_ms ^ 2),
-               (14, 'deviation of time', 'ms', h.calls * t.stddev_ms, h.calls, 0)) v(place, measure, unit, x, m, q)
+            (11, 'WAL per update', 'bytes', h.wal_bytes, h.rows, least(8192.0 * h.wal_fpi, h.wal_bytes) ^ 2
+             / greatest(1, extract(epoch FROM h.ended_at - h.began_at) / k.checkpoint_s)),
+            (13, 'statement time', 'ms', h.total_ms, h.calls,
+             h.calls * ff_internal.stddev_of(h.calls, h.total_ms, h.squares) ^ 2)) v(place, measure, unit, x, m, q)
          WHERE h.ended_at > lower(earlier) AND h.began_at < upper(later)
            AND (relation_id IS NULL
                 OR (SELECT count(*) = 1 AND bool_and(t.rel_id = relation_id AND t.command = 'UPDATE' AND t.how = 'top')

@@ -302,14 +302,14 @@ SELECT is((e->>'system_identifier', e->>'database', e->>'database_oid', e->>'ser
 	('7000000000000000001', 'shop', '4294967290', '150004', '2026-01-01T00:00:00+00:00', 'false')::text,
 	'ff_export() is of the source')
 	FROM ff_export() e;
-SELECT is((SELECT count(*) FROM ff_settings() WHERE relation IS NULL AND current_value IS NOT NULL), 5::bigint,
+SELECT is((SELECT count(*) FROM ff_settings() WHERE relation IS NULL AND current_value IS NOT NULL), 4::bigint,
 	'ff_settings() knows the source''s values');
 SELECT is((action, reason)::text, ('leave', 'too little WAL yet to judge.')::text,
 	'WAL that is not known is not judged')
 	FROM ff_settings() WHERE setting = 'wal_compression';
-SELECT setting_is('backend_flush_after', '64', '8kB');
-SELECT is((current_value, reason)::text, ('512kB', 'set already.')::text, 'a setting is judged by the source''s value')
-	FROM ff_settings() WHERE setting = 'backend_flush_after';
+SELECT setting_is('idle_in_transaction_session_timeout', '60000', 'ms');
+SELECT is((current_value, reason)::text, ('60000ms', 'set already.')::text, 'a setting is judged by the source''s value')
+	FROM ff_settings() WHERE setting = 'idle_in_transaction_session_timeout';
 SELECT is(array_agg(DISTINCT reason ~ 'On a managed service, set it in its configuration: ALTER SYSTEM is refused there'
 	ORDER BY reason ~ 'On a managed service, set it in its configuration: ALTER SYSTEM is refused there'), '{t}',
 	'it says where ALTER SYSTEM does not work')
@@ -435,7 +435,7 @@ SELECT is((holder, since, last_seen_at)::text, ('pid 4711', at - interval '1 day
 	'a holder has a history')
 	FROM ff_internal.horizon_history, begun;
 SELECT is((setting, value, before_at, seen_at)::text,
-	('backend_flush_after', '64', at + interval '20 min', at + interval '21 min')::text,
+	('idle_in_transaction_session_timeout', '60000', at + interval '20 min', at + interval '21 min')::text,
 	'a changed setting has a history')
 	FROM ff_internal.setting_history, begun WHERE before_at IS NOT NULL;
 

@@ -115,11 +115,6 @@ SELECT is(ARRAY(SELECT n FROM news('batch') n WHERE n ~ '^(taken f|changed)'),
               to_char(now() - interval '2 hours', 'YYYY-MM-DD')),
               format('changed fillfactor %s -> %s', :now, :new - 1)],
           'taken, and changed otherwise');
-SAVEPOINT gone;
-INSERT INTO ff_internal.advice_event
-SELECT :id, min(before_at) - interval '1 second', 'withdrawn', 'some' FROM ff_internal.change WHERE rel_id = :id;
-SELECT is_empty($$ SELECT FROM news('batch') n WHERE n ~ '^taken f' $$, 'not taken: the advice was withdrawn before');
-ROLLBACK TO gone;
 
 -- holders and collections
 INSERT INTO ff_internal.horizon_history (kind, holder, role_name, application, since, last_seen_at, xids)

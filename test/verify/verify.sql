@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(133);
+SELECT plan(130);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -134,8 +134,7 @@ SELECT is((SELECT (verdict, change)::text FROM told('helped')), '(helped,"fillfa
     'helped: verdict and change');
 SELECT is((SELECT string_agg(format('%s %s %s', v.measure, v.before, v.after), ', ')
     FROM ff_verify('helped', true) v WHERE v.before IS NOT NULL),
-    'intervals 4 4, updates 4000 4000, updates per second 3.3 3.3, HOT share 10 99, newpage share 90 1, table size '
-    '8192000 16384000, index size 1000000 500000, buffer hits 90 99',
+    'intervals 4 4, updates 4000 4000, HOT share 10 99, newpage share 90 1',
     'helped: all measures, in order');
 -- before: the scatter (1.67e-5) is less than single updates allow (2.29e-5);
 -- after: 4.17e-6 against 2.96e-6
@@ -152,7 +151,7 @@ SELECT is((SELECT note FROM told('helped', 'intervals')), 'left out: 2 before (s
 SELECT is((SELECT note FROM told('helped')), 'HOT share 10.0 -> 99.0 %', 'helped: the reason');
 SELECT is((SELECT string_agg(v.measure || ' ' || v.verdict, ', ') FROM ff_verify('helped') v),
     'overall helped, HOT share better', 'helped: the measures with a verdict');
-SELECT matches((SELECT note FROM told('helped', 'statements')), '^WAL, blocks and time are not known: ',
+SELECT matches((SELECT note FROM told('helped', 'statements')), '^WAL and time are not known: ',
     'helped: what is not known');
 SELECT matches((SELECT note FROM told('helped', 'HOT share')), '^not advised', 'helped: nothing was predicted');
 SELECT is((SELECT string_agg(v.measure, ', ') FROM ff_verify('helped') v), 'overall, HOT share, statements',
@@ -200,8 +199,8 @@ SELECT matches((SELECT verdict || ': ' || note FROM told('wide')),
 SELECT story('noise', '{1000,1000,1000,1000,1000,1000}', '{100,900,100,900,100,900}', '{1000,1000,1000,1000,1000,1000}',
     '{200,900,900,100,900,200}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('noise')), 'too early', 'too much variance: too early');
-SELECT is((SELECT (verdict, low, high)::text FROM told('noise', 'HOT share')), '("too early",,)',
-    'too much variance: no confidence interval is shown');
+SELECT is((SELECT (verdict, high - low > 100)::text FROM told('noise', 'HOT share')), '(unclear,t)',
+    'too much variance: the confidence interval says so');
 SELECT matches((SELECT note FROM told('noise')), 'the intervals scatter too much to tell yet',
     'too much variance: the note says so');
 
@@ -405,12 +404,10 @@ BEGIN
 END $$;
 
 SELECT statement(:helped, 1, '{300,300,101,99,100,100}', '{300,300,81,79,80,80}');
-SELECT is((SELECT (o.verdict, w.before, w.after, w.low, w.high, b.before, b.after)::text
-    FROM told('helped') o, told('helped', 'WAL per update') w, told('helped', 'blocks per update') b),
-    '(helped,1000,600,-400,-400,4,2)', 'statements: WAL and blocks per update before and after');
-SELECT is((SELECT (t.before, t.after, d.before, d.after)::text
-    FROM told('helped', 'statement time') t, told('helped', 'deviation of time') d),
-    '(1,0.8,0.1,0.1)', 'statements: mean time without the interval of the change and settling ones');
+SELECT is((SELECT (o.verdict, w.before, w.after, w.low, w.high)::text
+    FROM told('helped') o, told('helped', 'WAL per update') w),
+    '(helped,1000,600,-400,-400)', 'statements: WAL per update before and after');
+SELECT is((SELECT (t.before, t.after)::text FROM told('helped', 'statement time') t), '(1,0.8)', 'statements: mean time without the interval of the change and settling ones');
 -- four fifths of it are images, of a checkpoint every five minutes
 SAVEPOINT images;
 UPDATE ff_internal.statement_history SET wal_fpi = 0.8 * wal_bytes / 8192;
@@ -458,8 +455,6 @@ UPDATE ff_internal.page_sample SET blocks = 3 * blocks, live_rows = 3 * live_row
 SELECT is((SELECT (t.verdict, t.note, o.verdict)::text FROM told('scanned', 'statement time') t, told('scanned') o),
     '(,"its statements scan the table, which had 81920 rows before and has 245760",helped)',
     'three times the rows: time does not count');
-SELECT matches((SELECT result FROM ff_verified WHERE relation = 'scanned'),
-    '(?n)^statement time does not count: its statements$', 'ff_verified says why');
 UPDATE ff_internal.counter_interval SET seq_scans = 49 WHERE rel_id = :scanned;
 SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse',
 	'fewer than half of them scan it: time counts');
@@ -478,8 +473,6 @@ SELECT cmp_ok((SELECT max(length(l)) FROM ff_verified, string_to_table(change, E
 	'ff_verified: so are those of what changed');
 SELECT is((SELECT count(*) FROM ff_verified WHERE change ~ 'analyze_scale_factor=0.02'), (SELECT count(*)
 	FROM ff_internal.change WHERE kind = 'options'), 'and nothing of it is left out');
-SELECT matches((SELECT result FROM ff_verified WHERE relation = 'few'), E'\nso far: HOT share [0-9.]+ -> [0-9.]+ %',
-	'ff_verified: too early: what was measured so far');
 SELECT is((SELECT count(*) FROM ff_verified), (SELECT count(*) FROM ff_verify() WHERE measure = 'overall'),
 	'ff_verified: a row for each change');
 
@@ -527,8 +520,7 @@ SELECT statement(:helped, 4, '{1000,1000,1010,990,1000,1000}', '{1000,1000,990,1
         stddev2 => 0.5);
 SELECT is((SELECT string_agg(format('%s %s %s', measure, verdict, after - before), ', ')
     FROM ff_verify() WHERE change ~ 'backend_flush_after' AND verdict IS NOT NULL),
-    'overall helped , WAL per update better -400, statement time equal 0, deviation of time better -0.5',
-    'a setting: a smaller standard deviation helped');
+    'overall helped , WAL per update better -400, statement time equal 0', 'a setting: less WAL helped');
 
 -- Values with units, as SET takes them.
 SELECT is((SELECT array_agg(ff_internal.setting_shown(v, u) ORDER BY n)
@@ -549,16 +541,13 @@ SELECT is((SELECT (before, predicted)::text FROM told('helped', 'WAL per update'
     'the predicted WAL is a share of that before');
 -- only these are due; each has a history that ended half an hour after its change
 UPDATE ff_internal.change SET judged_at = now(), verdict = 'helped' WHERE rel_id <> :helped;
-SELECT is(ff_internal.collect_verdicts(0), 2::bigint,
-    'collect_verdicts() judges a change that was not judged yet, and in a new hour that of a setting');
+SELECT is(ff_internal.collect_verdicts(0), 1::bigint, 'collect_verdicts() judges a change that was not judged yet');
 SELECT is((SELECT (verdict, achieved_hot_pct, judged_at IS NOT NULL)::text
     FROM ff_internal.prediction WHERE rel_id = :helped),
     '(helped,99,t)', 'the verdict and the HOT share achieved are stored with the prediction that was followed');
 CREATE FUNCTION verdicts() RETURNS text[]
     LANGUAGE sql AS $$ SELECT array_agg(c.details ORDER BY c.details) FROM ff_changes() c WHERE c.what = 'verdict' $$;
-SELECT is(verdicts(), '{helped: setting backend_flush_after 0 -> 2048kB}', 'ff_changes() has the verdict on a setting');
-SELECT ff_internal.collect_verdicts(0);
-SELECT is(cardinality(verdicts()), 1, 'the same verdict on a setting is no news');
+SELECT is(verdicts(), NULL, 'ff_changes() has no verdict that came once');
 UPDATE ff_internal.collection SET began_at = date_trunc('hour', now())
  WHERE collection_id = (SELECT max(collection_id) FROM ff_internal.collection);
 SELECT max(collection_id) + 1 AS next FROM ff_internal.collection \gset
@@ -566,19 +555,18 @@ UPDATE ff_internal.change SET judged_at = now() - interval '2 hours' WHERE rel_i
 SELECT is(ff_internal.collect_verdicts(:next), 0::bigint, 'nothing was counted since: it is not judged again');
 UPDATE ff_internal.change SET judged_at = now() - interval '5 hours' WHERE rel_id = :helped;
 SELECT is(ff_internal.collect_verdicts(:next), 1::bigint, 'something was: it is, an hour later');
-SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: setting backend_flush_after 0 -> 2048kB}',
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50}',
     'ff_changes() has a verdict on a table that came twice');
 CREATE FUNCTION judged_again() RETURNS bigint LANGUAGE sql AS $$
     UPDATE ff_internal.change SET judged_at = now() - interval '5 hours'
      WHERE rel_id = (SELECT r.rel_id FROM ff_internal.relation r WHERE r.relname = 'helped');
     SELECT ff_internal.collect_verdicts((SELECT max(collection_id) + 1 FROM ff_internal.collection)) $$;
 SELECT judged_again();
-SELECT is(cardinality(verdicts()), 2, 'the same verdict is no news');
+SELECT is(cardinality(verdicts()), 1, 'the same verdict is no news');
 UPDATE ff_internal.advice_event SET details = 'hurt: fillfactor 100 -> 50' WHERE rel_id = :helped;
 UPDATE ff_internal.change SET told = 'hurt' WHERE rel_id = :helped;
 SELECT judged_again();
-SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,helped: setting backend_flush_after 0 -> 2048kB,'
-    'hurt: fillfactor 100 -> 50}', 'another verdict is');
+SELECT is(verdicts(), '{helped: fillfactor 100 -> 50,hurt: fillfactor 100 -> 50}', 'another verdict is');
 -- the last word of ff_changes() is that of ff_verify()
 DELETE FROM ff_internal.advice_event;
 INSERT INTO ff_internal.advice_event
