@@ -193,8 +193,14 @@ AS $$
       -- OFFSET, here and below: the filter runs before the function, or the function once
       LEFT JOIN LATERAL (SELECT b.* FROM (SELECT WHERE d.changes OR d.rewrite = 'pays' OFFSET 0) o,
                                          ff_internal.effect(v.evidence, v.fit, v.decision) b) b ON true
-     CROSS JOIN LATERAL (SELECT CASE WHEN b.gain_pct IS NOT NULL
-                                THEN ff_internal.dismissed(e.rel_id, b.wal_bytes, v.decision) END OFFSET 0) k(words)
+      LEFT JOIN LATERAL (
+           SELECT format('Dismissed %s by %s%s: %s. Otherwise %s would be advised.',
+                         to_char(o.dismissed_at, 'YYYY-MM-DD'), ff_internal.plain(o.dismissed_by),
+                         to_char(nullif(o.until, 'infinity'), '" until "YYYY-MM-DD'),
+                         rtrim(ff_internal.plain(o.reason), '. '), CASE WHEN d.rewrite = 'pays' THEN 'a rewrite'
+                         ELSE 'fillfactor ' || d.recommended_fillfactor END)
+             FROM ff_internal.dismissal_of(e.rel_id, b.wal_bytes) o
+            WHERE b.gain_pct IS NOT NULL OFFSET 0) k(words) ON true
      CROSS JOIN LATERAL (SELECT b.gain_pct IS NOT NULL AND k.words IS NULL) x(advised)
       LEFT JOIN LATERAL (SELECT b.* WHERE x.advised) g ON true
      CROSS JOIN LATERAL ff_internal.wal_rate(g.wal_bytes, u.per_s, e.window_s) w
@@ -350,7 +356,6 @@ DECLARE
     d    ff_internal.decision;
     f    ff_internal.fit;
     n    ff_internal.step;
-    b    record;
     had  ff_internal.fit;
     last ff_internal.prediction;
 BEGIN
@@ -377,12 +382,12 @@ BEGIN
     ON CONFLICT (rel_id) DO UPDATE
        SET (rel_id, made_at, evidence_hash, made_with, valid_for, choice, steps, action, from_fillfactor,
             to_fillfactor, confidence, updates_per_s, updated) = ROW (EXCLUDED.*);
-    b := ff_internal.effect(v.evidence, f, d);
     PERFORM ff_internal.note_fit(had, id, d,
                 ff_internal.keep_dismissal(id, had.rel_id IS NULL, d.changes, b.wal_bytes, a.observed),
                 a.fillfactor, b.wal_bytes,
                 ff_internal.wal_saved(b.wal_bytes, a.updates_per_s, extract(epoch FROM a.observed)::float8), a.observed,
-                v.phrase);
+                v.phrase)
+       FROM ff_internal.effect(v.evidence, f, d) b;
     SELECT * INTO last FROM ff_internal.prediction p WHERE p.rel_id = id ORDER BY p.made_at DESC LIMIT 1;
     n := ff_internal.step_at(f.steps, d.step);
     IF d.changes
@@ -393,9 +398,8 @@ BEGIN
                                             predicted_hot_low, predicted_hot_high, predicted_wal_pct, size_bytes,
                                             predicted_size_bytes)
         VALUES (id, at, a.fillfactor, d.recommended_fillfactor, n.hot_pct, n.hot_pct_low, n.hot_pct_high,
-                100 * n.wal_of_updates
-                    / nullif((ff_internal.step_at(f.steps, d.current_step)).wal_of_updates, 0), a.size_bytes,
-                n.size_bytes);
+                100 * n.wal_of_updates / nullif((ff_internal.step_at(f.steps, d.current_step)).wal_of_updates, 0),
+                a.size_bytes, n.size_bytes);
     END IF;
     RETURN 1;
 END

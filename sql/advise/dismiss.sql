@@ -10,18 +10,6 @@ BEGIN ATOMIC
        AND (d.wal_bytes IS NOT NULL AND dismissal_of.wal_bytes > 3 * greatest(d.wal_bytes, 1048576)) IS NOT TRUE;
 END;
 
--- The same in sentences before the reason.
-CREATE FUNCTION ff_internal.dismissed(id bigint, wal_bytes float8, d ff_internal.decision) RETURNS text
-LANGUAGE sql STABLE
-AS $$
-    SELECT format('Dismissed %s by %s%s: %s. Otherwise %s would be advised.',
-                  to_char(o.dismissed_at, 'YYYY-MM-DD'), ff_internal.plain(o.dismissed_by),
-                  to_char(nullif(o.until, 'infinity'), '" until "YYYY-MM-DD'),
-                  rtrim(ff_internal.plain(o.reason), '. '),
-                  CASE WHEN d.rewrite = 'pays' THEN 'a rewrite' ELSE 'fillfactor ' || d.recommended_fillfactor END)
-      FROM ff_internal.dismissal_of(id, wal_bytes) o
-$$;
-
 -- Brings the dismissal of a table's advice up to date when it is fitted, and returns whether it stands. is_new: it was
 -- never fitted: then it is dismissed with its parent, if that was dismissed before it was made. changes: a change is
 -- advised, which saves so much WAL a day; that is remembered once an hour was watched.

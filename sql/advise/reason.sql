@@ -71,7 +71,8 @@ RETURN CASE WHEN share >= 0.9995 THEN 'all' ELSE ff_internal.percent(100 * share
 -- Why nothing can be said of a table yet, as phrase and reason; NULL if something can.
 CREATE FUNCTION ff_internal.words_without_data(e ff_internal.table_evidence, d ff_internal.decision) RETURNS text[]
 LANGUAGE sql STABLE
-RETURN CASE coalesce(d.lacks, d.seen_cause)
+RETURN (
+    SELECT CASE coalesce(d.lacks, d.seen_cause)
     WHEN 'not_examined' THEN ARRAY['not examined', e.not_examined]
     WHEN 'sample' THEN CASE
         WHEN e.problem IS NOT NULL
@@ -90,7 +91,7 @@ RETURN CASE coalesce(d.lacks, d.seen_cause)
     THEN ARRAY['too little is known',
                'how many rows it has is not known since its statistics were reset: ANALYZE it on the source']
     WHEN 'updates'
-    THEN ARRAY[ff_internal.counted(coalesce((e.since).updated, 0), 'update') || ' since it was altered',
+    THEN ARRAY[ff_internal.counted(since, 'update') || ' since it was altered',
                'too little was seen since its fillfactor or its indexes changed: ' || ff_internal.awaited(e, d)]
     WHEN 'why_not_hot'
     THEN ARRAY['too little is known', format(
@@ -99,7 +100,8 @@ RETURN CASE coalesce(d.lacks, d.seen_cause)
                ff_internal.percent(100 * (1 - e.hot_share)),
                CASE WHEN NOT EXISTS (SELECT FROM ff_internal.observed)
                     THEN 'a sample taken while it is being updated, or ' END,
-               ' (' || ff_internal.statements_unread() || ')')] END;
+               ' (' || ff_internal.statements_unread() || ')')] END
+      FROM coalesce((e.since).updated, 0) since);
 
 -- For a table with hardly any updates: what the evidence shows.
 CREATE FUNCTION ff_internal.words_of_few(
