@@ -5,14 +5,13 @@
 -- halved for no difference; 0.2 if the change hurt.
 CREATE FUNCTION ff_internal.calibration(relation_id bigint) RETURNS float8
 LANGUAGE sql STABLE
-AS $$
-    SELECT avg(CASE p.verdict WHEN 'hurt' THEN 0.2
-                    ELSE CASE p.verdict WHEN 'helped' THEN 1 ELSE 0.5 END
-                         / (1 + coalesce(greatest(0, least(p.predicted_hot_low, p.predicted_hot_pct - 5) - p.achieved,
-                                p.achieved - greatest(p.predicted_hot_high, p.predicted_hot_pct + 5)), 0) / 10) END)
-      FROM (SELECT o.*, o.achieved_hot_pct AS achieved FROM ff_internal.prediction o
-             WHERE o.rel_id = relation_id AND o.judged_at IS NOT NULL ORDER BY o.made_at DESC LIMIT 3) p
-$$;
+RETURN (
+    SELECT avg(CASE p.verdict WHEN 'hurt' THEN 0.2 WHEN 'helped' THEN 1 ELSE 0.5 END
+               / CASE WHEN p.verdict = 'hurt' THEN 1 ELSE 1 + coalesce(greatest(0,
+                      least(p.predicted_hot_low, p.predicted_hot_pct - 5) - p.achieved_hot_pct,
+                      p.achieved_hot_pct - greatest(p.predicted_hot_high, p.predicted_hot_pct + 5)), 0) / 10 END)
+      FROM (SELECT * FROM ff_internal.prediction o WHERE o.rel_id = relation_id AND o.judged_at IS NOT NULL
+             ORDER BY o.made_at DESC LIMIT 3) p);
 
 -- Decides by facts (src/advise/facts.h). Errors: 42703 one is missing, 42804 one is no number.
 CREATE FUNCTION ff_internal.decision_of(facts record) RETURNS ff_internal.decision
@@ -50,13 +49,12 @@ RETURN (SELECT 2000 * t.chunks / t.updated
                       coalesce(s.updated, pg_stat_get_tuples_updated(c.oid)) AS updated) t
          WHERE c.oid = relation AND t.updated > 0 AND t.chunks >= t.updated);
 
--- The stretch of the window with most updates, if other times tell another story: intervals that began within BURST; at
--- most a third of the window (chosen). It ended so long ago, or there are enough other updates to judge.
-CREATE FUNCTION ff_internal.burst(
-    e ff_internal.table_evidence, OUT began_at timestamptz, OUT seconds float8, OUT updated float8)
+-- Updates in the busiest stretch of the window, if other times tell another story: intervals that began within BURST;
+-- at most a third of the window (chosen). It ended so long ago, or there are enough other updates to judge.
+CREATE FUNCTION ff_internal.burst(e ff_internal.table_evidence) RETURNS float8
 LANGUAGE sql STABLE
-AS $$
-    SELECT s.began_at, extract(epoch FROM s.ended_at - s.began_at)::float8, s.updated
+RETURN (
+    SELECT s.updated
       FROM make_interval(secs => ff_internal.threshold('BURST')) t(burst)
      CROSS JOIN LATERAL (
            SELECT i.began_at, max(i.ended_at) OVER w AS ended_at, sum(i.updated) OVER w AS updated
@@ -65,12 +63,10 @@ AS $$
             ORDER BY 3 DESC, 1 LIMIT 1) s
      WHERE s.ended_at - s.began_at <= make_interval(secs => e.window_s / 3)
        AND (s.ended_at <= e.snapshot_at - t.burst
-            OR (e.counted).updated - s.updated >= ff_internal.setting('min_updates'))
-$$;
+            OR (e.counted).updated - s.updated >= ff_internal.setting('min_updates')));
 
--- Decides for a table. f: NULL if the model was not asked; siblings: see siblings(); wants_curve: consider a step
--- even if no decision needs it; most_costs: see most_costs(), NULL: a change of any worth is advised. What costs a
--- search is looked up only for tables that it matters for.
+-- Decides for a table. f: NULL if the model was not asked; wants_curve: consider a step even if no decision needs it;
+-- most_costs: NULL: a change of any worth is advised. What costs a search is looked up only where it matters.
 CREATE FUNCTION ff_internal.decide(
     e ff_internal.table_evidence, f ff_internal.fit, sibling_fillfactor float8[], sibling_cost float8[],
     sibling_advised integer, wants_curve boolean, most_costs float8[] DEFAULT NULL)
@@ -78,60 +74,57 @@ RETURNS SETOF ff_internal.decision
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
     SELECT d.*
-      FROM (SELECT (e).*, (e.counted).*, (e.since).updated AS since_updated, (e.recent).updated AS recent_updated,
-                   (e.recent).hot_updated AS recent_hot_updated,
-                   EXISTS (SELECT FROM ff_internal.observed) AS mirrored, z.heap_now, z.heap_needed,
-                   ff_internal.heap_needed(e, 100) AS heap_full,
-                   CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
-                        THEN ff_internal.most_wait(ff_internal.last_sample(e), 1) END AS snapshot_awaited,
-                   CASE WHEN f.steps IS NOT NULL AND e.toast_bytes > 0 THEN ff_internal.toasted(e.relation) END
-                       AS toasted,
-                   -- if it was updated before it was altered
-                   CASE WHEN (e.since).updated IS DISTINCT FROM (e.counted).updated
-                        THEN EXISTS (SELECT FROM ff_internal.counter_interval o
-                                      WHERE o.rel_id = e.rel_id AND o.inserted + o.updated + o.deleted > 0
-                                        AND o.ended_at > e.snapshot_at
-                                            - make_interval(secs => ff_internal.threshold('FULL_DAY'))) END
-                       AS written_today,
-                   wants_curve, c.current_step, c.advised_step, c.gain AS model_gain, c.best_gain, c.rewrite_gain,
-                   c.action = 'wait' AS model_waits, c.action IN ('set', 'rewrite') AS model_changes, c.filled_at,
-                   c.confidence AS model_confidence, c.settling, c.update_call_rows, c.set_apart,
-                   CASE WHEN c.advised_step < c.current_step
-                        THEN (SELECT sum(u.rows) FROM ff_internal.updates_seen(e.relation, e.began_at) u
-                               WHERE u.calls = 1) END AS updated_once,
-                   CASE WHEN e.window_s >= ff_internal.threshold('FULL_DAY') AND c.advised_step < c.current_step
-                        THEN (ff_internal.burst(e)).updated END AS updated_in_burst, s.*, c.wal_bytes_now AS wal_now,
-                   c.us_now, e.heap_bytes + e.index_bytes AS disk_now, most_costs[1] AS most_wal,
-                   most_costs[2] AS most_us, f.from_fillfactor AS standing_from, f.to_fillfactor AS standing_to,
-                   h.changed_from, h.changed_to, h.change_followed,
-                   CASE WHEN f.steps IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
-                   sibling_fillfactor, sibling_cost, sibling_advised,
-                   -- only below 100 with few updates: rows updated per row inserted in the other partitions
-                   CASE WHEN e.fillfactor < 100 AND (e.counted).updated < ff_internal.setting('min_updates')
-                        THEN (SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
-                                FROM ff_internal.sibling w
-                                JOIN ff_internal.sibling i ON i.parent = w.parent AND i.leaf <> w.leaf
-                                JOIN ff_internal.followed r ON r.relid = i.leaf
-                                JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
-                               WHERE w.leaf = e.relation) END AS siblings_updated
-              FROM (SELECT (f.choice).*) c
-             CROSS JOIN (SELECT least(e.heap_bytes, 8192 * e.blocks), ff_internal.heap_needed(e))
-                        z(heap_now, heap_needed)
-             CROSS JOIN (
-                   SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
-                          array_agg(s.hot_pct) AS step_hot, array_agg(s.settled_hot_pct) AS step_settled,
-                          array_agg(s.size_bytes::float8) AS step_bytes,
-                          array_agg(s.needs_rewrite::integer::float8) AS step_rewrites,
-                          array_agg((s.size_bytes + s.index_bytes)::float8) AS step_disk,
-                          array_agg(s.wal_bytes_per_update) AS step_wal, array_agg(s.us_per_update) AS step_us
-                     FROM unnest(f.steps) s) s
-              LEFT JOIN LATERAL (
-                   SELECT c.old_fillfactor AS changed_from, c.new_fillfactor AS changed_to,
-                          ff_internal.as_advised(c) AS change_followed
-                     FROM ff_internal.change c
-                    WHERE c.rel_id = CASE WHEN f.steps IS NOT NULL THEN (e).rel_id END AND c.kind = 'fillfactor'
-                      AND c.seen_at > now() - ff_internal.lookback()
-                    ORDER BY c.seen_at DESC LIMIT 1) h ON true) k
+      FROM (
+        SELECT (e).*, (e.counted).*, (e.since).updated AS since_updated, (e.recent).updated AS recent_updated,
+            (e.recent).hot_updated AS recent_hot_updated, EXISTS (SELECT FROM ff_internal.observed) AS mirrored,
+            z.heap_now, z.heap_needed, ff_internal.heap_needed(e, 100) AS heap_full,
+            CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
+                 THEN ff_internal.most_wait(ff_internal.last_sample(e), 1) END AS snapshot_awaited,
+            CASE WHEN f.steps IS NOT NULL AND e.toast_bytes > 0 THEN ff_internal.toasted(e.relation) END AS toasted,
+            -- if it was updated before it was altered
+            CASE WHEN (e.since).updated IS DISTINCT FROM (e.counted).updated THEN EXISTS (
+                 SELECT FROM ff_internal.counter_interval o
+                  WHERE o.rel_id = e.rel_id AND o.inserted + o.updated + o.deleted > 0
+                    AND o.ended_at > e.snapshot_at - make_interval(secs => ff_internal.threshold('FULL_DAY'))) END
+                AS written_today,
+            wants_curve, c.current_step, c.advised_step, c.gain AS model_gain, c.best_gain, c.rewrite_gain,
+            c.action = 'wait' AS model_waits, c.action IN ('set', 'rewrite') AS model_changes, c.filled_at,
+            c.confidence AS model_confidence, c.settling, c.update_call_rows, c.set_apart,
+            CASE WHEN c.advised_step < c.current_step THEN (
+                 SELECT sum(u.rows) FROM ff_internal.updates_seen(e.relation, e.began_at) u WHERE u.calls = 1) END
+                AS updated_once,
+            CASE WHEN e.window_s >= ff_internal.threshold('FULL_DAY') AND c.advised_step < c.current_step
+                 THEN ff_internal.burst(e) END AS updated_in_burst,
+            s.*, c.wal_bytes_now AS wal_now, c.us_now, e.heap_bytes + e.index_bytes AS disk_now,
+            most_costs[1] AS most_wal, most_costs[2] AS most_us, f.from_fillfactor AS standing_from,
+            f.to_fillfactor AS standing_to, h.changed_from, h.changed_to, h.change_followed,
+            CASE WHEN f.steps IS NOT NULL THEN ff_internal.calibration(e.rel_id) END AS calibration,
+            sibling_fillfactor, sibling_cost, sibling_advised,
+            -- only below 100 with few updates: rows updated per row inserted in the other partitions
+            CASE WHEN e.fillfactor < 100 AND (e.counted).updated < ff_internal.setting('min_updates') THEN (
+                 SELECT sum(n.updated) / greatest(sum(n.inserted), 1)
+                   FROM ff_internal.sibling w
+                   JOIN ff_internal.sibling i ON i.parent = w.parent AND i.leaf <> w.leaf
+                   JOIN ff_internal.followed r ON r.relid = i.leaf
+                   JOIN ff_internal.counter_interval n ON n.rel_id = r.rel_id
+                  WHERE w.leaf = e.relation) END AS siblings_updated
+          FROM (SELECT (f.choice).*) c
+         CROSS JOIN (SELECT least(e.heap_bytes, 8192 * e.blocks), ff_internal.heap_needed(e)) z(heap_now, heap_needed)
+         CROSS JOIN (
+            SELECT array_agg(s.fillfactor::float8) AS step_fillfactor, array_agg(s.cost) AS step_cost,
+                array_agg(s.hot_pct) AS step_hot, array_agg(s.settled_hot_pct) AS step_settled,
+                array_agg(s.size_bytes::float8) AS step_bytes,
+                array_agg(s.needs_rewrite::integer::float8) AS step_rewrites,
+                array_agg((s.size_bytes + s.index_bytes)::float8) AS step_disk,
+                array_agg(s.wal_bytes_per_update) AS step_wal, array_agg(s.us_per_update) AS step_us
+              FROM unnest(f.steps) s) s
+          LEFT JOIN LATERAL (
+            SELECT c.old_fillfactor AS changed_from, c.new_fillfactor AS changed_to,
+                ff_internal.as_advised(c) AS change_followed
+              FROM ff_internal.change c
+             WHERE c.rel_id = CASE WHEN f.steps IS NOT NULL THEN (e).rel_id END AND c.kind = 'fillfactor'
+               AND c.seen_at > now() - ff_internal.lookback()
+             ORDER BY c.seen_at DESC LIMIT 1) h ON true) k
      CROSS JOIN LATERAL ff_internal.decision_of(k) d;
 END;
 
@@ -148,13 +141,14 @@ CREATE FUNCTION ff_internal.effect(
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    n       ff_internal.step;
+    c CONSTANT ff_internal.choice := f.choice;
+    n ff_internal.step;
     per_day float8;
 BEGIN
     IF d.rewrite = 'pays' THEN
-        hot_pct := (f.choice).rewrite_hot_pct;
+        hot_pct := c.rewrite_hot_pct;
         size_bytes := ff_internal.heap_needed(e);
-        gain_pct := round((100 * (1 - 1 / (f.choice).gain))::numeric, 1);
+        gain_pct := round((100 * (1 - 1 / c.gain))::numeric, 1);
         disk_bytes := size_bytes - e.heap_bytes;
     ELSIF d.changes THEN
         n := ff_internal.step_at(f.steps, d.step);
@@ -162,9 +156,9 @@ BEGIN
         hot_pct := n.hot_pct;
         size_bytes := n.size_bytes;
         gain_pct := round((100 * (1 - 1 / d.gain))::numeric, 1);
-        wal_bytes := coalesce(((f.choice).wal_bytes_now - n.wal_bytes_per_update) * per_day, 0);
+        wal_bytes := coalesce((c.wal_bytes_now - n.wal_bytes_per_update) * per_day, 0);
         disk_bytes := size_bytes - e.heap_bytes + n.index_bytes - e.index_bytes;
-        cpu_s := round((coalesce(((f.choice).us_now - n.us_per_update) * per_day, 0) / 1e6)::numeric, 1);
+        cpu_s := round((coalesce((c.us_now - n.us_per_update) * per_day, 0) / 1e6)::numeric, 1);
     END IF;
 END
 $$;
@@ -173,16 +167,15 @@ $$;
 CREATE FUNCTION ff_internal.checked_table(relation regclass) RETURNS regclass
 LANGUAGE plpgsql STABLE
 AS $$
+DECLARE
+    name CONSTANT name := (SELECT c.relname FROM pg_class c WHERE c.oid = relation);
 BEGIN
-    IF relation IS NOT NULL THEN
-        IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
-            PERFORM ff_internal.refuse('42P01', format('relation with OID %s does not exist', relation::oid));
-        ELSIF NOT EXISTS (SELECT 1 FROM ff_internal.user_table c WHERE c.relid = relation) THEN
-            PERFORM ff_internal.refuse('42809', format('"%s" is not a table that can be advised', c.relname),
-                        'Advice is for tables and materialized views outside the system schemas.',
-                        'For a B-tree index see ff_advise_indexes().')
-               FROM pg_class c WHERE c.oid = relation;
-        END IF;
+    IF name IS NULL AND relation IS NOT NULL THEN
+        PERFORM ff_internal.refuse('42P01', format('relation with OID %s does not exist', relation::oid));
+    ELSIF name IS NOT NULL AND NOT EXISTS (SELECT FROM ff_internal.user_table t WHERE t.relid = relation) THEN
+        PERFORM ff_internal.refuse('42809', format('"%s" is not a table that can be advised', name),
+                    'Advice is for tables and materialized views outside the system schemas.',
+                    'For a B-tree index see ff_advise_indexes().');
     END IF;
     RETURN relation;
 END

@@ -10,20 +10,6 @@ BEGIN ATOMIC
        AND (d.wal_bytes IS NOT NULL AND dismissal_of.wal_bytes > 3 * greatest(d.wal_bytes, 1048576)) IS NOT TRUE;
 END;
 
--- The same in sentences before the reason.
-CREATE FUNCTION ff_internal.dismissed(
-    e ff_internal.table_evidence, d ff_internal.decision, wal_bytes float8) RETURNS text
-LANGUAGE sql STABLE
-AS $$
-    SELECT format('Dismissed %s by %s%s: %s. Otherwise %s would be advised%s.',
-                  to_char(o.dismissed_at, 'YYYY-MM-DD'), ff_internal.plain(o.dismissed_by),
-                  to_char(nullif(o.until, 'infinity'), '" until "YYYY-MM-DD'),
-                  rtrim(ff_internal.plain(o.reason), '. '),
-                  CASE WHEN d.rewrite = 'pays' THEN 'a rewrite' ELSE 'fillfactor ' || d.recommended_fillfactor END,
-                  ', for ' || ff_internal.wal_saved(wal_bytes, ff_internal.updates_per_s(e), e.window_s))
-      FROM ff_internal.dismissal_of(e.rel_id, wal_bytes) o
-$$;
-
 -- Brings the dismissal of a table's advice up to date when it is fitted, and returns whether it stands. is_new: it was
 -- never fitted: then it is dismissed with its parent, if that was dismissed before it was made. changes: a change is
 -- advised, which saves so much WAL a day; that is remembered once an hour was watched.
@@ -36,8 +22,8 @@ DECLARE
     made   ff_internal.dismissal;
 BEGIN
     IF is_new THEN
-        INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, wal_bytes, parent)
-        SELECT id, o.dismissed_at, o.dismissed_by, o.reason, o.until, NULL, o.parent
+        INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, parent)
+        SELECT id, o.dismissed_at, o.dismissed_by, o.reason, o.until, o.parent
           FROM ff_internal.followed r
           JOIN ff_internal.dismissal o ON o.dismissed_at < r.opened_at AND o.until > now()
          WHERE r.rel_id = id AND to_regclass(o.parent) IN (
@@ -55,10 +41,8 @@ BEGIN
            AND watched >= make_interval(secs => ff_internal.threshold('RATES'));
     ELSIF changes THEN
         DELETE FROM ff_internal.dismissal o WHERE o.rel_id = id AND o.until > now();
-        IF FOUND THEN
-            PERFORM ff_internal.note(id, 'taken back',
-                                     'the dismissal: the change saves three times as much WAL as then');
-        END IF;
+        PERFORM ff_internal.note(id, 'taken back', 'the dismissal: the change saves three times as much WAL as then')
+          WHERE FOUND;
     END IF;
     RETURN stands;
 END
@@ -71,61 +55,51 @@ AS $$
 DECLARE
     whole  text;
     name   text;
-    ids    bigint[];
-    known  bigint[];
-    ends   text := to_char(nullif(until, 'infinity'), '" until "YYYY-MM-DD HH24:MI');
+    tables bigint[];
+    ends   CONSTANT text := to_char(nullif(until, 'infinity'), '" until "YYYY-MM-DD HH24:MI');
 BEGIN
     PERFORM ff_internal.check_role('collector');
     PERFORM ff_internal.refuse('22004', 'relation must not be null') WHERE relation IS NULL;
     whole := ff_internal.qualified_name(ff_internal.checked_table(relation));
-    -- a parent stands for its partitions or shards
-    ids := ARRAY(SELECT DISTINCT r.rel_id
-                   FROM (SELECT relation::oid UNION ALL
-                         SELECT t.relid FROM pg_partition_tree(relation) t WHERE t.isleaf UNION ALL
-                         SELECT s.shard FROM ff_internal.shards() s WHERE s.parent = relation) p(id)
-                   JOIN ff_internal.followed r ON r.relid = p.id);
-    -- those detached since, too
-    known := ARRAY(SELECT d.rel_id FROM ff_internal.dismissal d
-                    WHERE d.rel_id = ANY (ids) OR ff_dismiss.reason IS NULL AND d.parent = whole);
-    name := concat(whole, ' (' || ff_internal.counted(nullif(greatest(1, cardinality(
-                       CASE WHEN reason IS NULL THEN known ELSE ids END)), 1), 'table') || ')');
-    IF ids = '{}' THEN
-        PERFORM ff_internal.refuse('55000', format('table %s was not collected yet', name), NULL,
+    -- a parent stands for its partitions or shards; to be taken back, for those detached since, too
+    tables := ARRAY(
+        SELECT r.rel_id FROM ff_internal.followed r
+         WHERE r.relid IN (SELECT relation::oid UNION ALL
+                           SELECT t.relid FROM pg_partition_tree(relation) t WHERE t.isleaf UNION ALL
+                           SELECT s.shard FROM ff_internal.shards() s WHERE s.parent = relation)
+         UNION SELECT d.rel_id FROM ff_internal.dismissal d WHERE ff_dismiss.reason IS NULL AND d.parent = whole);
+    IF tables = '{}' THEN
+        PERFORM ff_internal.refuse('55000', format('table %s was not collected yet', whole), NULL,
                                    'Run CALL ff_collect().');
-    ELSIF reason IS NULL AND known = '{}' THEN
-        PERFORM ff_internal.refuse('42704', format('the advice for %s is not dismissed', name));
-    ELSIF reason IS NOT NULL AND (btrim(reason) = '' OR (until > now()) IS NOT TRUE) THEN
+    ELSIF btrim(reason) = '' OR reason IS NOT NULL AND (until > now()) IS NOT TRUE THEN
         PERFORM ff_internal.refuse('22023', 'invalid dismissal', NULL,
             'A dismissal has a reason and ends in the future: '
             'SELECT ff_dismiss(''shop.jobs'', ''too small'', now() + interval ''90 days'').');
     END IF;
-    DELETE FROM ff_internal.dismissal d WHERE d.rel_id = ANY (known);
+    WITH gone AS (
+        DELETE FROM ff_internal.dismissal d WHERE d.rel_id = ANY (tables) RETURNING d.rel_id
+    )
+    SELECT CASE WHEN reason IS NULL THEN array_agg(g.rel_id) ELSE tables END INTO tables FROM gone g;
+    name := concat(whole, ' (' || ff_internal.counted(nullif(cardinality(tables), 1), 'table') || ')');
     IF reason IS NULL THEN
-        PERFORM ff_internal.note(u, 'taken back', 'the dismissal, by ' || current_user) FROM unnest(known) u;
+        PERFORM ff_internal.refuse('42704', format('the advice for %s is not dismissed', whole)) WHERE tables IS NULL;
+        PERFORM ff_internal.note(u, 'taken back', 'the dismissal, by ' || current_user) FROM unnest(tables) u;
         RETURN format('advice for %s counts again', name);
     END IF;
-    -- the worth that the last collection saw, if it had watched for an hour
-    INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, wal_bytes, parent)
+    -- the next collection adds what it would save
+    INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, parent)
     SELECT r.rel_id, now(), current_user, ff_dismiss.reason, ff_dismiss.until,
-           (SELECT 86400 * f.updates_per_s * ((f.choice).wal_bytes_now - n.wal_bytes_per_update)
-              FROM ff_internal.fit f CROSS JOIN LATERAL ff_internal.step_at(f.steps, f.to_fillfactor) n
-             WHERE f.rel_id = r.rel_id AND f.to_fillfactor <> f.from_fillfactor
-               AND f.made_at >= r.opened_at + make_interval(secs => ff_internal.threshold('RATES'))),
            CASE WHEN r.relid <> relation THEN whole END
-      FROM ff_internal.followed r WHERE r.rel_id = ANY (ids);
+      FROM ff_internal.followed r WHERE r.rel_id = ANY (tables);
     PERFORM ff_internal.note(u, 'dismissed', format('by %s%s: %s', current_user, left(ends, -6), reason))
-       FROM unnest(ids) u;
-    RETURN format('advice for %s is dismissed%s%s', name, ends, CASE WHEN NOT EXISTS (
-        SELECT FROM ff_internal.fit f JOIN ff_internal.followed r USING (rel_id)
-         WHERE f.rel_id = ANY (ids)
-           AND (f.to_fillfactor <> f.from_fillfactor OR (f.choice).action = 'rewrite' AND f.action = 'keep'))
-        THEN '; nothing is advised for it now' ELSE '' END);
+       FROM unnest(tables) u;
+    RETURN format('advice for %s is dismissed%s', name, ends);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_dismiss(regclass, text, timestamptz) IS
 'Declines the advice for a table, or for all its partitions or shards, those made later too, and says why. It is then '
 'shown as dismissed, with the reason, and left out of the script and of all totals; collections go on. It counts '
-'again after until, or as soon as it saves three times as much WAL a day as now. A NULL reason takes the dismissal '
-'back. Dismissals are dumped with the database and follow the table when it is renamed.
+'again after until, or as soon as it saves three times as much WAL a day as at the next collection. A NULL reason '
+'takes the dismissal back. Dismissals are dumped with the database and follow the table when it is renamed.
 Errors: 22023 no reason, or until is not in the future; 42501 the role may not write the history; 42704 nothing '
 'to take back; 55000 the table was not collected yet.';

@@ -13,10 +13,9 @@ BEGIN
     INSERT INTO ff_internal.advice_event (rel_id, seen_at, what, details)
     VALUES (id, clock_timestamp(), what, ff_internal.plain(details));
     IF worth >= 0 AND (what = 'advised' AND wal_bytes >= worth * 1048576 OR what = 'verdict' AND details ^@ 'hurt') THEN
-        PERFORM pg_notify('fillfactor_advisor',
-                          left(ff_internal.plain(concat_ws(' ', o.name, what || ':', details)), 2000))
-           FROM (SELECT (SELECT ff_internal.quoted_name(r.nspname, r.relname)
-                           FROM ff_internal.relation r WHERE r.rel_id = id)) o(name);
+        PERFORM pg_notify('fillfactor_advisor', left(ff_internal.plain(concat_ws(' ',
+            (SELECT ff_internal.quoted_name(r.nspname, r.relname) FROM ff_internal.relation r WHERE r.rel_id = id),
+            what || ':', details)), 2000));
     END IF;
 END
 $$;
@@ -32,15 +31,15 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     -- advice to leave the present fillfactor; once that is changed, it is history
-    stood   CONSTANT boolean := last.to_fillfactor <> fillfactor AND last.from_fillfactor = fillfactor;
-    long    CONSTANT interval := make_interval(secs => ff_internal.threshold('RATES'));
+    stood CONSTANT boolean := last.to_fillfactor <> fillfactor AND last.from_fillfactor = fillfactor;
+    long  CONSTANT interval := make_interval(secs => ff_internal.threshold('RATES'));
     least_move CONSTANT integer := 3;  -- that is worth a line; chosen
-    blocked text;
+    blocked boolean;
 BEGIN
     IF dismissed THEN
         NULL;
     ELSIF d.changes AND (stood IS NOT TRUE
-                       OR watched >= long AND watched - (ff_internal.observed_at() - last.made_at) < long) THEN
+                         OR watched >= long AND watched - (ff_internal.observed_at() - last.made_at) < long) THEN
         PERFORM ff_internal.note(id, 'advised', format('fillfactor %s -> %s%s', fillfactor, d.step, ', ' || worth),
                                  CASE WHEN watched >= long THEN wal_bytes END);
     ELSIF d.changes AND abs(last.to_fillfactor - d.step) >= least_move THEN
@@ -50,13 +49,13 @@ BEGIN
         PERFORM ff_internal.note(id, 'withdrawn', format('fillfactor %s -> %s: now %s, %s', fillfactor,
                                                          last.to_fillfactor, d.action, why));
     END IF;
-    SELECT e.what INTO blocked FROM ff_internal.advice_event e
-     WHERE e.rel_id = id AND e.what IN ('blocked', 'unblocked') ORDER BY e.seen_at DESC LIMIT 1;
-    IF d.seen_cause = 'indexed_column' AND blocked IS DISTINCT FROM 'blocked' THEN
+    blocked := (SELECT e.what = 'blocked' FROM ff_internal.advice_event e
+                 WHERE e.rel_id = id AND e.what IN ('blocked', 'unblocked') ORDER BY e.seen_at DESC LIMIT 1);
+    IF d.seen_cause = 'indexed_column' AND blocked IS NOT TRUE THEN
         PERFORM ff_internal.note(id, 'blocked', concat('updates change an indexed column: ',
                     (SELECT ff_internal.suspect_indexes(r.relid) FROM ff_internal.relation r WHERE r.rel_id = id)));
     -- other causes do not tell
-    ELSIF d.seen_cause = 'settled' AND blocked = 'blocked' THEN
+    ELSIF d.seen_cause = 'settled' AND blocked THEN
         PERFORM ff_internal.note(id, 'unblocked', 'most updates change no indexed column any more');
     END IF;
 END

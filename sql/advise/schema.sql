@@ -2,59 +2,45 @@
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.decision AS (
-    -- The decision for a table, see src/advise/decision.c.
-    cause                  text,     -- as in ff_advise()
-    seen_cause             text,     -- what the evidence alone shows; cause may be read_mostly or settling instead
-    lacks                  text,     -- what keeps it from telling a cause or a step: sample, rows, interval, count (of
-        -- rows), updates (since it was altered), why_not_hot, width; NULL: nothing
-    action                 text,     -- lower, raise, keep or wait
-    because                text,     -- why the step was not the model's own (siblings), or a change waits:
-        -- just_changed, ran_once, one_burst, watched_too_briefly, less_busy (since a change), may_settle; or is not
-        -- made: not_worth, more_wal, toast, less_hot, less_hot_settled (than seen), less_hot_than_kept (once settled),
-        -- no_hot_gain, any_rewrite
-    rewrite                text,     -- of a table that keeps its fillfactor, a rewrite at that: pays; or it has more
-        -- than twice the pages that its rows need: possible, refills, awaits_snapshot; NULL: none of these
-    recommended_fillfactor integer,  -- percent; the present one if nothing is to change
-    current_step           integer,  -- fillfactor of the table's present step of the curve; NULL: no model
-    step                   integer,  -- fillfactor of the step considered, even if not advised
-    gain                   float8,   -- cost now / cost at that step
-    best_step              integer,  -- fillfactor of the step that costs least
-    best_gain              float8,   -- cost now / cost at that step
-    best_refused           text,     -- why it is not advised: as because, or min_gain, settled (nearly all are HOT),
-        -- unsure, nearer (step is, to today's), standing (step was advised before), no_better; NULL: it is, or because
-        -- says it
-    confidence             float8,   -- 0 to 1: the product of the next eight
-    of_updates             float8,   -- updates seen (inserts, if there are hardly any) / needed_updates, at most 1
-    of_time                float8,   -- time observed: 0.5 at first, 1 after a day with three cycles, by a square root
-    of_counters            float8,   -- 0.5 if counters were off for a time
-    of_columns             float8,   -- 0.5 if it is unknown whether updates change an indexed column
-    of_rows                float8,   -- 0.5 if it was empty at each sample, so that the room rows need is unknown
-    of_pages               float8,   -- 0.5 in a mirror, which reads no pages, if the model was needed
-    of_model               float8,   -- how well the model explains what was seen; 1 if it was not needed
-    of_earlier             float8,   -- how earlier predictions turned out: halves the distance to 1 if all came true
-    needed_confidence      float8,   -- needed for a change
-    needed_updates         float8,   -- updates needed for full confidence
-    row_width              float8,   -- length of inserted rows, bytes with header
-    reserve                float8,   -- bytes that the fillfactor of an idle table keeps free, if worth a change
-    changes                boolean,  -- the fillfactor is to change: action is lower or raise
-    rewrites               boolean,  -- the pages that it has are to be rewritten, with that change or without
-    provisional            boolean,  -- less than a day was watched, and that matters
-    wants_model            boolean,  -- the model decides
-    passed_over            boolean,  -- it should have been asked, but was not
-    idle                   boolean,  -- nothing was written over the whole window, or for a day after an alteration
-    at_rest                boolean,  -- idle, and there is nothing that it could give back
-    lacks_room             boolean,  -- by seen_cause: page_full, batch_update or row_growth
-    columns_known          boolean   -- it is known whether updates change an indexed column
+    -- The decision for a table, see src/advise/decision.c. Steps are fillfactors; a gain is cost now / cost at a step.
+    cause text,        -- as in ff_advise()
+    seen_cause text,   -- what the evidence alone shows; cause may be read_mostly or settling instead
+    lacks text,        -- what keeps it from telling a cause or a step: sample, rows, interval, count (of rows), updates
+        -- (since it was altered), why_not_hot, width; NULL: nothing
+    action text,       -- lower, raise, keep or wait
+    because text,      -- why the step is not the model's own (siblings), or a change waits: just_changed, ran_once,
+        -- one_burst, watched_too_briefly, less_busy (since a change), may_settle; or is not made: not_worth, more_wal,
+        -- toast, less_hot, less_hot_settled (than seen), less_hot_than_kept (once settled), no_hot_gain, any_rewrite
+    rewrite text,      -- at the fillfactor it keeps: pays; or possible, refills, awaits_snapshot, if it has more than
+        -- twice the pages that its rows need
+    recommended_fillfactor integer, -- the present one if nothing is to change
+    current_step integer, step integer, gain float8, -- present step (NULL: no model), and one considered
+    best_step integer, best_gain float8, -- the step that costs least
+    best_refused text, -- why it is not advised: as because, or min_gain, settled (nearly all are HOT), unsure, nearer
+        -- (step is, to today's), standing (step was advised before), no_better
+    confidence float8, -- 0 to 1: the product of the next eight, which the reason names
+    of_updates float8, of_time float8, of_counters float8, of_columns float8, of_rows float8, of_pages float8,
+    of_model float8, of_earlier float8, needed_confidence float8, needed_updates float8,
+    row_width float8,  -- bytes with header, when inserted
+    reserve float8,    -- bytes that the fillfactor of an idle table keeps free, if worth a change
+    changes boolean,   -- action is lower or raise
+    rewrites boolean,  -- the pages that it has are to be rewritten, with that change or without
+    provisional boolean, -- less than a day was watched, and that matters
+    wants_model boolean, passed_over boolean, -- the model decides; it should have been asked, but was not
+    idle boolean,      -- nothing was written over the whole window, or for a day after an alteration
+    at_rest boolean,   -- idle, and there is nothing that it could give back
+    lacks_room boolean, -- by seen_cause: page_full, batch_update or row_growth
+    columns_known boolean -- it is known whether updates change an indexed column
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.judged AS (
     -- A table and its decision.
-    evidence ff_internal.table_evidence, -- what was observed
-    fit      ff_internal.fit,        -- what the model makes of it; NULL: not asked
-    decision ff_internal.decision,   -- what follows
-    shards   text                    -- for a distributed table: how its shards differ, in words
+    evidence ff_internal.table_evidence,
+    fit      ff_internal.fit,        -- NULL: the model was not asked
+    decision ff_internal.decision,
+    shards   text                    -- of a distributed table, in words
 );
 $$);
 
@@ -73,26 +59,23 @@ $$);
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.rehearsal (
     -- Results of rehearsals (ff_rehearsal()) that ff_rehearsal_result() stored, the ten newest of each table.
-    rel_id             bigint NOT NULL, -- key of the table's history
+    rel_id             bigint NOT NULL,
     measured_at        timestamptz NOT NULL CHECK (isfinite(measured_at)), -- when the scratch server finished it
-    from_fillfactor    smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100),
-        -- fillfactor of the table when the document was written, percent
+    from_fillfactor    smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100), -- at the time, percent
     to_fillfactor      smallint NOT NULL CHECK (to_fillfactor BETWEEN 10 AND 100 AND to_fillfactor <> from_fillfactor),
-        -- fillfactor compared with it, percent
+        -- compared with it, percent
     verdict            text NOT NULL CHECK (
         verdict IN ('prediction held', 'did not hold', 'not settled', 'noise too large', 'prediction too wide')),
         -- whether the prediction held
     effect             text NOT NULL CHECK (
         effect IN ('saves WAL', 'writes more WAL', 'saves space', 'no measurable difference', 'cannot be told')),
         -- of the change, judged only by what was measured
-    hot_pct            double precision NOT NULL CHECK (hot_pct BETWEEN 0 AND 100),
-        -- HOT share measured at to_fillfactor, percent
+    hot_pct            double precision NOT NULL CHECK (hot_pct BETWEEN 0 AND 100), -- measured at to_fillfactor
     wal_pct            double precision NOT NULL CHECK (wal_pct > 0 AND wal_pct < 'infinity'),
-        -- WAL per update measured at to_fillfactor, percent of that at from_fillfactor
-    size_pct           double precision NOT NULL CHECK (size_pct > 0 AND size_pct < 'infinity'),
-        -- size of the table measured at to_fillfactor, percent of that at from_fillfactor
+        -- WAL per update at to_fillfactor, percent of that at from_fillfactor
+    size_pct           double precision NOT NULL CHECK (size_pct > 0 AND size_pct < 'infinity'), -- of the size, too
     predicted_hot_pct  double precision NOT NULL CHECK (predicted_hot_pct BETWEEN 0 AND 100),
-        -- HOT share predicted at to_fillfactor, once settled, percent
+        -- at to_fillfactor, once settled
     left_out           smallint NOT NULL CHECK (left_out >= 0),
         -- classes of transactions too rare for a lap; the verdict does not cover them
     PRIMARY KEY (rel_id, measured_at)
@@ -102,7 +85,7 @@ $$);
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.dismissal (
     -- Advice that somebody declined with ff_dismiss(); one row per table.
-    rel_id       bigint PRIMARY KEY,   -- key of the table's history
+    rel_id       bigint PRIMARY KEY,
     dismissed_at timestamptz NOT NULL, -- when
     dismissed_by name NOT NULL,        -- role that called ff_dismiss()
     reason       text NOT NULL,        -- as given
@@ -115,7 +98,7 @@ $$);
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.advice_event (
     -- What became of the advice for a table, and whether indexes block its updates; see ff_changes().
-    rel_id  bigint,               -- key of the table's history; NULL: the server
+    rel_id  bigint,               -- NULL: the server
     seen_at timestamptz NOT NULL, -- when
     what    text NOT NULL CHECK (
         what IN ('advised', 'moved', 'withdrawn', 'dismissed', 'taken back', 'verdict', 'blocked', 'unblocked')),

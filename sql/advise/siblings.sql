@@ -13,20 +13,18 @@ AS $$
 BEGIN
     PERFORM ff_internal.show_shards();
     IF to_regclass('pg_catalog.pg_dist_shard') IS NOT NULL THEN
-        RETURN QUERY EXECUTE
-            'SELECT p.oid, unnest(coalesce(array_agg(c.oid ORDER BY c.oid) FILTER (WHERE c.oid IS NOT NULL), '
-            '                              ARRAY[NULL::oid])) '
-            '  FROM pg_catalog.pg_dist_shard s '
-            '  JOIN pg_class p ON p.oid = s.logicalrelid AND p.relkind = ''r'' '
-            '  LEFT JOIN pg_class c ON c.relkind = ''r'' AND c.relnamespace = p.relnamespace '
-            '        AND c.relname ^@ left(p.relname, 30) '
-            '        AND right(c.relname, length(s.shardid::text) + 1) = ''_'' || s.shardid '
-            ' GROUP BY p.oid';
+        RETURN QUERY EXECUTE $query$
+            SELECT p.oid, unnest(coalesce(array_agg(c.oid ORDER BY c.oid) FILTER (WHERE c.oid > 0), ARRAY[NULL::oid]))
+              FROM pg_catalog.pg_dist_shard s
+              JOIN pg_class p ON p.oid = s.logicalrelid AND p.relkind = 'r'
+              LEFT JOIN pg_class c ON c.relkind = 'r' AND c.relnamespace = p.relnamespace
+                    AND c.relname ^@ left(p.relname, 30)
+                    AND right(c.relname, length(s.shardid::text) + 1) = '_' || s.shardid
+             GROUP BY p.oid $query$;
     END IF;
 END
 $$;
 
--- Tables that are judged together: the partitions of a table, or its shards.
 CREATE VIEW ff_internal.sibling AS
 WITH shard AS MATERIALIZED (SELECT s.* FROM ff_internal.shards() s WHERE s.shard IS NOT NULL)
 SELECT i.inhparent AS parent, i.inhrelid AS leaf
@@ -76,42 +74,33 @@ CREATE FUNCTION ff_internal.distributed(parent regclass, shards ff_internal.judg
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    v    ff_internal.judged := shards[1];
-    e    ff_internal.table_evidence := v.evidence;
-    f    ff_internal.fit := v.fit;
-    d    ff_internal.decision := v.decision;
-    skew text;
+    v ff_internal.judged := shards[1];
+    e ff_internal.table_evidence := v.evidence;
+    f ff_internal.fit := v.fit;
+    k float8;
 BEGIN
     IF e.relation = parent THEN
         v.shards := 'It is distributed, and its shards are on other nodes: collect there.';
         RETURN v;
     END IF;
     SELECT sum(o.heap_bytes), sum(o.index_bytes), sum(o.ram_ratio), ff_internal.total(o.counted), sum(o.blocks),
-           sum(o.live_rows),
-           ', with ' || ff_internal.percent(100 * min(coalesce(c.updated, 0)) / nullif(sum(c.updated), 0)::float8)
-               || ' to ' || ff_internal.percent(100 * max(c.updated) / nullif(sum(c.updated), 0)::float8)
-               || ' of the updates each, ' || ff_internal.percent(100 * min(o.hot_share))
-               || ' to ' || ff_internal.percent(100 * max(o.hot_share)) || ' of them HOT'
-      INTO e.heap_bytes, e.index_bytes, e.ram_ratio, e.counted, e.blocks, e.live_rows, skew
-      FROM unnest(shards) u CROSS JOIN LATERAL (SELECT (u.evidence).*) o CROSS JOIN LATERAL (SELECT (o.counted).*) c;
-    -- a shard without this step stays as it is
-    f.steps := ARRAY(
-        SELECT jsonb_populate_record(s, z.sizes)
-          FROM unnest(f.steps) s
-         CROSS JOIN LATERAL (
-               SELECT jsonb_build_object('size_bytes', sum(coalesce(x.size_bytes, (u.evidence).heap_bytes)),
-                          'index_bytes', sum(coalesce(x.index_bytes, (u.evidence).index_bytes)))
-                 FROM unnest(shards) u LEFT JOIN unnest((u.fit).steps) x ON x.fillfactor = s.fillfactor) z(sizes)
-         ORDER BY s.fillfactor DESC);
+           sum(o.live_rows)
+      INTO e.heap_bytes, e.index_bytes, e.ram_ratio, e.counted, e.blocks, e.live_rows
+      FROM unnest(shards) u CROSS JOIN LATERAL (SELECT (u.evidence).*) o;
+    -- the others change as the busiest one does
+    k := e.heap_bytes / nullif((v.evidence).heap_bytes, 0)::float8;
+    f.steps := ARRAY(SELECT jsonb_populate_record(s, jsonb_build_object(
+                                'size_bytes', (k * s.size_bytes)::bigint, 'index_bytes', (k * s.index_bytes)::bigint))
+                       FROM unnest(f.steps) s ORDER BY s.fillfactor DESC);
     SELECT parent, n.nspname, c.relname, c.reloptions INTO e.relation, e.nspname, e.relname, e.reloptions
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
     v.evidence := e;
     v.fit := f;
-    v.shards := format('It is distributed; %s here judged together%s.',
-                       ff_internal.counted(cardinality(shards), 'shard'), skew)
-        || CASE WHEN d.changes
-                THEN ' Change it on the coordinator, which passes it on to all shards; lock_timeout does not reach '
-                     'them, so the statement may wait there for longer.' ELSE '' END;
+    v.shards := format('It is distributed; %s here judged together.%s',
+                       ff_internal.counted(cardinality(shards), 'shard'),
+                       CASE WHEN (v.decision).changes
+                            THEN ' Change it on the coordinator, which passes it on to all shards; lock_timeout does '
+                                 'not reach them, so the statement may wait there for longer.' END);
     RETURN v;
 END
 $$;

@@ -41,29 +41,28 @@ CREATE FUNCTION ff_internal.plan_total(changes jsonb[]) RETURNS jsonb
 LANGUAGE sql STABLE
 RETURN (
     SELECT to_jsonb(t) - '{wal_saved,wal_now,rewriting,rewrites_disk}'::text[] || jsonb_build_object(
-               'wal_bytes_per_day_saved',
-               CASE WHEN t.observed_s >= ff_internal.threshold('RATES') THEN round(t.wal_saved) END,
-               'words', CASE WHEN t.changes > 0
-               THEN concat(ff_internal.counted(t.changes, 'change'), CASE WHEN t.provisional < t.changes
-                      THEN ' (' || nullif(t.provisional, 0) || ' of them provisional, which are not counted here)' END,
-                      ': ' || nullif(ff_internal.effect_words(
-                          t.wal_saved, t.disk_bytes_change - coalesce(t.rewrites_disk, 0), t.updates_per_s,
-                          t.observed_s, 100 * t.wal_saved / nullif(t.wal_now, 0), t.rewriting, t.rewrite_seconds,
-                          t.rewrites_disk),
-                          ''))
-               ELSE (SELECT (ARRAY['nothing was collected yet: run CALL ff_collect()',
-                                   'one collection so far: one more is needed, after some work',
-                                   'no change is advised'])[count(*) + 1]
-                       FROM (SELECT FROM ff_internal.collection LIMIT 2) c) END)
-      FROM (SELECT cardinality(changes) AS changes, min(p.n) AS provisional,
-                   sum((c->>'wal_saved')::numeric) AS wal_saved, sum((c->>'wal_now')::numeric) AS wal_now,
-                   sum((c->>'disk_bytes_change')::numeric) AS disk_bytes_change,
-                   sum((c->>'updates_per_s')::float8) AS updates_per_s,
-                   min(extract(epoch FROM (c->>'observed')::interval))::float8 AS observed_s, count(m) AS rewrites,
-                   coalesce(sum((m->>'wal_bytes')::bigint), 0) AS rewrite_wal_bytes,
-                   sum(w.seconds) AS rewrite_seconds, count(w.seconds) AS rewriting,
-                   sum((c->>'disk_bytes_change')::numeric) FILTER (WHERE w.seconds >= 0) AS rewrites_disk
-              FROM (SELECT count(*) AS n FROM unnest(changes) c WHERE (c->>'provisional')::boolean) p
-              LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
-              LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method'
-             CROSS JOIN LATERAL (SELECT coalesce(m->>'seconds', c->>'rewrite_seconds')::float8) w(seconds)) t);
+        'wal_bytes_per_day_saved', CASE WHEN t.observed_s >= ff_internal.threshold('RATES') THEN round(t.wal_saved) END,
+        'words', CASE WHEN t.changes > 0
+            THEN concat(
+                ff_internal.counted(t.changes, 'change'),
+                CASE WHEN t.provisional < t.changes
+                     THEN ' (' || nullif(t.provisional, 0) || ' of them provisional, which are not counted here)' END,
+                ': ' || nullif(ff_internal.effect_words(
+                    t.wal_saved, t.disk_bytes_change - coalesce(t.rewrites_disk, 0), t.updates_per_s, t.observed_s,
+                    100 * t.wal_saved / nullif(t.wal_now, 0), t.rewriting, t.rewrite_seconds, t.rewrites_disk), ''))
+            ELSE (SELECT (ARRAY['nothing was collected yet: run CALL ff_collect()',
+                                'one collection so far: one more is needed, after some work',
+                                'no change is advised'])[count(*) + 1]
+                    FROM (SELECT FROM ff_internal.collection LIMIT 2) c) END)
+      FROM (
+        SELECT cardinality(changes) AS changes, min(p.n) AS provisional, sum((c->>'wal_saved')::numeric) AS wal_saved,
+            sum((c->>'wal_now')::numeric) AS wal_now, sum((c->>'disk_bytes_change')::numeric) AS disk_bytes_change,
+            sum((c->>'updates_per_s')::float8) AS updates_per_s,
+            min(extract(epoch FROM (c->>'observed')::interval))::float8 AS observed_s, count(m) AS rewrites,
+            coalesce(sum((m->>'wal_bytes')::bigint), 0) AS rewrite_wal_bytes, sum(w.seconds) AS rewrite_seconds,
+            count(w.seconds) AS rewriting,
+            sum((c->>'disk_bytes_change')::numeric) FILTER (WHERE w.seconds >= 0) AS rewrites_disk
+          FROM (SELECT count(*) AS n FROM unnest(changes) c WHERE (c->>'provisional')::boolean) p
+          LEFT JOIN unnest(changes) c ON (c->>'provisional')::boolean IS NOT TRUE OR p.n = cardinality(changes)
+          LEFT JOIN jsonb_array_elements(c->'rewrite'->'methods') m ON m->'method' = c->'rewrite'->'method'
+         CROSS JOIN LATERAL (SELECT coalesce(m->>'seconds', c->>'rewrite_seconds')::float8) w(seconds)) t);

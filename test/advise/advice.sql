@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(195);
+SELECT plan(193);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -187,8 +187,8 @@ ROLLBACK TO ran;
 -- nor are many batches within two hours, if other times tell another story
 UPDATE ff_internal.counter_interval SET updated = 3000, hot_updated = 3000
  WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'batch') AND ended_at - began_at > '2 hours';
-SELECT matches(action || ' ' || reason, '^wait.* may be better, but 99.[0-9] % of its updates came in the 60 min from '
-	'[-0-9: ]+ on, and nothing like it before or after: wait until that happens again',
+SELECT matches(action || ' ' || reason, '^wait.* may be better, but most of its updates came in one burst, and nothing '
+	'like it before or after: wait until that happens again',
 	'most updates came in one hour: wait for another like it') FROM ff_advise('batch');
 ROLLBACK TO ran;
 
@@ -254,9 +254,8 @@ SET LOCAL fillfactor_advisor.min_worth = 100;
 CREATE TEMP TABLE unworthy AS SELECT * FROM ff_advise() WHERE relation = ANY (:'worthy'::oid[]);
 SELECT is(array_agg(DISTINCT action), '{keep}',
 	'changes that save less than min_worth of the costliest table''s WAL are not advised') FROM unworthy;
-SELECT is(bool_and(reason ~ ('[.]\n[0-9]+ would save [0-9.]+ % of its cost, but that is not worth a change;\nit is '
-	'less than 100 % of the cost of the costliest table''s updates [(]fillfactor_advisor.min_worth[)], '
-	'and less than 8192 kB of disk[.]')), true, 'the reason says so') FROM unworthy;
+SELECT is(bool_and(reason ~ ('[.]\n[0-9]+ would save [0-9.]+ % of its cost, but that is less than 100 % of the cost of '
+	'the costliest table''s updates [(]fillfactor_advisor.min_worth[)], and little disk[.]')), true, 'the reason says so') FROM unworthy;
 SELECT is((SELECT array_agg(DISTINCT phrase) FROM ff_internal.advice() a
 	WHERE (a.advice).relation = ANY (:'worthy'::oid[])), '{saves too little}', 'and the overview');
 SET LOCAL fillfactor_advisor.min_worth = 0;
@@ -303,13 +302,12 @@ SELECT matches(ff_internal.words_of_action(v.evidence, v.fit,
 	'the same if rows grow: it holds only if they do not grow further') FROM sheds_curve v;
 DROP TABLE sheds_curve;
 SELECT matches(ff_internal.words_of_action(
-           jsonb_populate_record(NULL::ff_internal.table_evidence,
-               '{"since_change_s": 3600, "since": {"updated": 1000}}'),
+           NULL,
            jsonb_populate_record(NULL::ff_internal.fit, format('{"choice": {"settle_updates": %s}}', updates)::jsonb),
            jsonb_populate_record(NULL::ff_internal.decision, '{"action": "keep", "cause": "settling"}')), said || '$',
 	format('a table that settles, %s updates before its end, says how far it is', updates))
-  FROM (VALUES (0, '[.] Nearly all that can be HOT already is'),
-      (2000, '[.] After 2000 more updates, 2 hours at this rate, nearly all that can be HOT will be')) v(updates, said);
+  FROM (VALUES (0, 'serves all later updates'),
+      (2000, '[.] After 2000 more updates nearly all that can be HOT will be')) v(updates, said);
 
 SELECT is((ff_internal.words_of_cause(
            jsonb_populate_record(NULL::ff_internal.table_evidence,
@@ -399,32 +397,29 @@ SELECT matches(said('indexed', '{}', '{"cost": 1, "hot_pct": 1, "hot_pct_low": 0
 	'{"action": "lower", "changes": true, "step": 70, "gain": 1.2, "recommended_fillfactor": 70}'),
     '[(]indexed_j.*[)][.] No fillfactor makes them HOT; .*At 70 a page .*: 1 % HOT predicted [(]0 to 2[)] '
     'in as long as '
-    'was watched, 0 % once settled, hardly more than now, but the old and the new version of a row share a page more '
-    'often, which saves 16.7 %',
+    'was watched, 0 % once settled, hardly more than now, but updates cost 16.7 % less',
     'lowered without a HOT gain: the reason says what that saves');
 SELECT matches(said('indexed', '{}', '{"cost": 1, "hot_pct": 1}',
 	'{"action": "keep", "because": "no_hot_gain", "step": 70, "gain": 1.05}'),
-    '[.] 70 would save 4.8 % of its cost, because the old and the new version of a row share a page more often, '
-    'but hardly any update more would be HOT: for that, less than 10 % is not clear enough[.]$',
+    '[.] 70 would save 4.8 % of its cost, but hardly any update more would be HOT[.]$',
     'kept: the reason names the step and why not, once');
 SELECT matches(said('settled', '{}', '{"cost": 1, "hot_pct": 94.2}',
 	'{"action": "keep", "because": "less_hot", "step": 70, "gain": 1.2}'),
-    '[.] 70 would save 16.7 % of its cost, because pages are pruned less often, but fewer updates would be HOT: '
-    '94.2 % predicted, 99.5 % seen[.]$',
-    'fewer would be HOT: the reason has both shares');
+    '[.] 70 would save 16.7 % of its cost, but fewer updates would be HOT[.]$',
+    'fewer would be HOT: the reason says so');
 SELECT matches(said('full', '{}', '{"cost": 1, "hot_pct": 39, "settled_hot_pct": 1, "wal_bytes_per_update": 1e9}',
 		jsonb_build_object('action', 'keep', 'changes', false, 'because', NULL, 'step', 90, 'current_step', 100, 'gain', 1,
 			'recommended_fillfactor', 100, 'best_refused', refused)),
 		'[.] The best step, 70, would save 16.7 %, but ' || why, 'the best step is named, with why not: ' || why)
-  FROM (VALUES ('less_hot', 'fewer updates would be HOT: 39 % predicted, 40 % seen'),
-               ('less_hot_settled', 'fewer updates would be HOT: 39 % predicted once settled, 40 % seen'),
-               ('less_hot_than_kept', 'fewer updates would be HOT: 1 % once settled, [0-9.]+ % if nothing is done'),
-               ('no_hot_gain', 'hardly any update more would be HOT: for that, less than 10 % is not clear enough'),
+  FROM (VALUES ('less_hot', 'fewer updates would be HOT[.]'),
+               ('less_hot_settled', 'fewer updates would be HOT once settled'),
+               ('less_hot_than_kept', 'fewer updates would be HOT than if nothing is done'),
+               ('no_hot_gain', 'hardly any update more would be HOT'),
                ('any_rewrite', 'most of that is what any rewrite saves, at 100 too'),
                ('settled', 'nearly all updates are HOT already'), ('siblings', 'not over all partitions'),
-               ('more_wal', 'it would write [0-9.]+ % more WAL'), ('unsure', 'that is not sure'),
-               ('nearer', 'that is not clearly more than 90, which is nearer to today''s'),
-               ('standing', 'that is not clearly more than 90, which was advised before'),
+               ('more_wal', 'it would write more WAL'), ('unsure', 'that is not sure'),
+               ('nearer', 'that is not clearly more than 90[.]'),
+               ('standing', 'that is not clearly more than 90[.]'),
                ('no_better', 'that is not clearly more than 90'),
                ('min_gain', 'less than 2 % is not worth a change')) v(refused, why);
 SELECT matches(said('full', '{}', '{"cost": 1.1999, "hot_pct": 80}',
@@ -680,7 +675,7 @@ RESET fillfactor_advisor.min_confidence;
 
 -- the same table, within memory, as large as memory, and ten times as large
 CREATE TEMP TABLE by_memory AS
-SELECT v.ratio, d.recommended_fillfactor, d.gain, (ff_internal.words(x, f, d)).reason
+SELECT v.ratio, d.recommended_fillfactor, d.gain
   FROM (VALUES (0.1), (1), (10)) v(ratio)
  CROSS JOIN LATERAL ff_internal.evidence('memory') e
  CROSS JOIN LATERAL jsonb_populate_record(e,
@@ -697,11 +692,6 @@ SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor,
 	FROM by_memory a, by_memory b WHERE a.ratio = 1 AND b.ratio = 10;
 SELECT cmp_ok(b.gain, '>', a.gain, 'ten times memory: room saves more than in a small table')
 	FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
-SELECT matches(reason, 'Table and indexes are 1.0 times memory; if they fitted, \d+ would be best',
-	'a table as large as memory: the reason says what would be best if it fitted')
-	FROM by_memory WHERE ratio = 1;
-SELECT unalike(reason, '%times memory%', 'a small table: the reason does not mention memory')
-	FROM by_memory WHERE ratio = 0.1;
 SELECT is(read_us, NULL, 'without track_io_timing the time of a page read is unknown') FROM ff_internal.io_speed();
 SELECT * FROM finish();
 ROLLBACK;

@@ -59,8 +59,7 @@ SELECT is((action, recommended_fillfactor, gain_pct, wal_bytes_per_day_saved, di
     'it is kept, and nothing is saved')
   FROM ff_advise('batch');
 SELECT matches(reason,
-    format('^Dismissed %s by %s: too <b>small</b>[?] for us[.]\nOtherwise fillfactor %s would be advised(, for [0-9]+ '
-        '[kMG]?B(ytes)? (less|more) WAL a day)?[.]\n[A-Z]',
+    format('^Dismissed %s by %s: too <b>small</b>[?] for us[.]\nOtherwise fillfactor %s would be advised[.]\n[A-Z]',
         to_char(now(), 'YYYY-MM-DD'), current_user, :new),
                'the reason says who declined what') FROM ff_advise('batch');
 SELECT is(action || ': ' || why, 'keep: dismissed, see ff_advise()', 'the overview has it')
@@ -82,7 +81,7 @@ ALTER TABLE batch RENAME TO renamed;
 SELECT matches(reason, '^Dismissed ', 'a renamed table stays dismissed') FROM ff_advise('renamed');
 ALTER TABLE renamed RENAME TO batch;
 
--- until it saves three times as much
+-- until it saves three times as much as the next collection saw
 SELECT is(wal_bytes BETWEEN 0.999 * :saved AND 1.001 * :saved, true, 'what the change saved then is kept')
 	FROM ff_internal.dismissal;
 CREATE FUNCTION stands(than text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -114,7 +113,6 @@ SELECT matches(reason, '^Dismissed [-0-9]+ by [^ ]+ until 2999-12-31: later[.]\n
     FROM ff_advise('batch');
 SELECT is(ff_dismiss('batch', 'never'), 'advice for public.batch is dismissed', 'dismissed again: the last one counts');
 SELECT matches(reason, '^Dismissed [-0-9]+ by [^ ]+: never[.]\n', 'with its reason') FROM ff_advise('batch');
-SELECT isnt(wal_bytes, NULL, 'and what the change saves') FROM ff_internal.dismissal;
 UPDATE ff_internal.dismissal SET until = now();
 SELECT is(action, 'lower', 'an expired dismissal does not count') FROM ff_advise('batch');
 SELECT ff_dismiss('batch', 'never');

@@ -94,9 +94,8 @@ SELECT set_eq($$ SELECT relation::text, action FROM ff_advise() WHERE relation::
 SELECT is((SELECT row(a.*)::text FROM ff_advise('orders_102008') a), (SELECT row(a.*)::text FROM ff_advise('orders') a),
 	'advice on a shard is that on its table');
 SELECT matches((SELECT replace(reason, E'\n', ' ') FROM ff_advise('orders')),
-	'It is distributed; 2 shards here judged together, with 25 % to 75 % of the updates each, [0-9.]+ % to '
-	'[0-9.]+ % of them HOT\. Change it on the coordinator, .*lock_timeout does not reach them',
-	'a distributed table: the reason has the skew between shards');
+	'It is distributed; 2 shards here judged together\. Change it on the coordinator, .*lock_timeout does not reach them',
+	'a distributed table: the reason says where to change it');
 SELECT is((SELECT ddl FROM ff_advise('orders')),
 	(SELECT format('ALTER TABLE public.orders SET (fillfactor = %s);', recommended_fillfactor)
 		FROM ff_advise('orders')),
