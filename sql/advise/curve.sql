@@ -39,7 +39,8 @@ BEGIN
     declined := EXISTS (SELECT FROM ff_internal.effect(e, f, d) g, ff_internal.dismissal_of(e.rel_id, g.wal_bytes)
                          WHERE g.gain_pct IS NOT NULL);
     advised := CASE WHEN d.changes AND NOT declined THEN d.recommended_fillfactor ELSE d.current_step END;
-    why := coalesce(ff_internal.words_of_refusal(d.best_refused, e, d), (ff_internal.words(e, f, d)).phrase);
+    why := coalesce(ff_internal.words_of_refusal(d.best_refused, d.best_step, e, f, d),
+                    (ff_internal.words(e, f, d)).phrase);
     RETURN QUERY
     SELECT s.fillfactor, s.rows_per_page,
            concat_ws(' ', rpad(repeat('#', round(coalesce(s.hot_pct, 0) / 5)::integer), 20, '.'), m.marks),

@@ -217,26 +217,43 @@ AS $$
      CROSS JOIN LATERAL (SELECT 8192 * e.blocks + e.index_bytes, n.size_bytes + n.index_bytes) s(present, later)
 $$;
 
--- Why a step is not advised, by the decision's word for it (why). ff_curve() has the figures.
-CREATE FUNCTION ff_internal.words_of_refusal(why text, e ff_internal.table_evidence, d ff_internal.decision)
-RETURNS text
+-- Why a step is not advised, by the decision's word for it (why).
+CREATE FUNCTION ff_internal.words_of_refusal(
+    why text, step integer, e ff_internal.table_evidence, f ff_internal.fit, d ff_internal.decision) RETURNS text
 LANGUAGE sql STABLE
-RETURN CASE why
-    WHEN 'less_hot' THEN 'fewer updates would be HOT'
-    WHEN 'less_hot_settled' THEN 'fewer updates would be HOT once settled'
-    WHEN 'less_hot_than_kept' THEN 'fewer updates would be HOT than if nothing is done'
-    WHEN 'no_hot_gain' THEN 'hardly any update more would be HOT'
-    WHEN 'settled' THEN 'nearly all updates are HOT already'
-    WHEN 'any_rewrite' THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor)
-    WHEN 'more_wal' THEN 'it would write more WAL'
-    WHEN 'min_gain' THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
-                                ff_internal.percent(ff_internal.setting('min_gain')))
-    WHEN 'not_worth' THEN format('that is less than %s of the cost of the costliest table''s updates '
-                                 '(fillfactor_advisor.min_worth), and little disk',
-                                 ff_internal.percent(ff_internal.setting('min_worth')))
-    WHEN 'siblings' THEN 'not over all partitions'
-    WHEN 'unsure' THEN 'that is not sure: by some of what may explain the updates seen, it would save nothing'
-    ELSE CASE WHEN why IN ('nearer', 'standing', 'no_better') THEN 'that is not clearly more than ' || d.step END END;
+RETURN (
+    SELECT CASE why
+        WHEN 'less_hot'
+        THEN format('fewer updates would be HOT: %s predicted, %s seen', ff_internal.percent(n.hot_pct), s.hot)
+        WHEN 'less_hot_settled'
+        THEN format('fewer updates would be HOT: %s predicted once settled, %s seen',
+                    ff_internal.percent(greatest(n.hot_pct, n.settled_hot_pct)), s.hot)
+        WHEN 'less_hot_than_kept'
+        THEN format('fewer updates would be HOT: %s once settled, %s if nothing is done',
+                    ff_internal.percent(n.settled_hot_pct), ff_internal.percent(now.settled_hot_pct))
+        WHEN 'no_hot_gain'
+        THEN format('hardly any update more would be HOT: for that, less than %s is not clear enough',
+                    ff_internal.percent(ff_internal.setting('min_gain') * ff_internal.threshold('CLEAR_GAINS')))
+        WHEN 'settled' THEN 'nearly all updates are HOT already'
+        WHEN 'any_rewrite' THEN format('most of that is what any rewrite saves, at %s too', e.fillfactor)
+        WHEN 'more_wal'
+        THEN format('it would write %s more WAL',
+                    ff_internal.percent(100 * (n.wal_bytes_per_update / (f.choice).wal_bytes_now - 1)))
+        WHEN 'min_gain' THEN format('less than %s is not worth a change (fillfactor_advisor.min_gain)',
+                                    ff_internal.percent(ff_internal.setting('min_gain')))
+        WHEN 'not_worth'
+        THEN format('that is less than %s of the cost of the costliest table''s updates '
+                    '(fillfactor_advisor.min_worth), and less than %s of disk',
+                    ff_internal.percent(ff_internal.setting('min_worth')),
+                    pg_size_pretty(ff_internal.threshold('WORTH_DISK')::bigint))
+        WHEN 'siblings' THEN 'not over all partitions'
+        WHEN 'nearer' THEN format('that is not clearly more than %s, which is nearer to today''s', d.step)
+        WHEN 'standing' THEN format('that is not clearly more than %s, which was advised before', d.step)
+        WHEN 'no_better' THEN format('that is not clearly more than %s', d.step)
+        WHEN 'unsure'
+        THEN 'that is not sure: by some of what may explain the updates seen, it would save nothing' END
+      FROM ff_internal.step_at(f.steps, step) n, ff_internal.step_at(f.steps, d.current_step) now,
+           ff_internal.percent(100 * e.hot_share) s(hot));
 
 -- What a change would bring, what is missing for one, or why the fillfactor stays.
 CREATE FUNCTION ff_internal.words_of_action(
@@ -272,7 +289,7 @@ BEGIN
         RETURN format('. %s may be better, but %s', n.fillfactor, ff_internal.awaited(e, d));
     ELSIF d.action = 'keep' AND d.because NOT IN ('siblings', 'just_changed', 'toast') THEN
         RETURN format('. %s would save %s of its cost, but %s', n.fillfactor, saves,
-                      ff_internal.words_of_refusal(d.because, e, d));
+                      ff_internal.words_of_refusal(d.because, d.step, e, f, d));
     ELSIF d.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),
@@ -328,9 +345,13 @@ RETURN (
       FROM ff_internal.observed o
       LEFT JOIN ff_internal.observed t ON t.kind = 'table' AND t.id = relation
      CROSS JOIN LATERAL (
-        SELECT concat_ws(': ', 'The source denied ' || d.what, d."grant")
+        -- of a statement for whole schemas, the part for this table
+        SELECT concat_ws(': ', 'The source denied ' || d.what, CASE WHEN d.what ^@ 'widths' THEN regexp_replace(
+                   d."grant", '^GRANT .*( TO (?:[^ "]+|"(?:[^"]|"")+"))$',
+                   'GRANT SELECT ON ' || replace(ff_internal.qualified_name(relation), '\', '\\') || '\1')
+                                                               ELSE d."grant" END)
           FROM jsonb_to_recordset(o.said->'denied') d(what text, "grant" text)
-         WHERE d.what !~ '^widths' OR t.id IS NOT NULL AND t.said->>'width' IS NULL
+         WHERE NOT d.what ^@ 'widths' OR t.id IS NOT NULL AND t.said->>'width' IS NULL
         UNION ALL
         SELECT 'Not read: ' || u FROM jsonb_array_elements_text(o.said->'unread') u
          WHERE strpos(u, ff_internal.qualified_name(relation) || ':') > 0) m(lack)
@@ -376,7 +397,7 @@ BEGIN
             WHEN d.cause = 'settling' THEN 'becomes HOT by itself'
             WHEN d.action = 'keep' AND d.lacks_room THEN 'no step is clearly better' ELSE cause.phrase END;
         said := ff_internal.words_of_action(e, f, d);
-        refused := ff_internal.words_of_refusal(d.best_refused, e, d);
+        refused := ff_internal.words_of_refusal(d.best_refused, d.best_step, e, f, d);
         reason := concat(
             cause.reason,
             -- what holds for the best step as well is said of that one
