@@ -40,18 +40,15 @@ AS $$
       JOIN ff_internal.server s USING (system_identifier, timeline, database_oid, server_version)
       JOIN pg_index i ON i.indexrelid = index
       JOIN ff_internal.followed r ON r.relid = i.indrelid AND index = ANY (r.index_oids)
+     -- recreating an equal index is no change of the table: xmin, as the latest possible 64-bit id, dates it
+     CROSS JOIN (SELECT greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+                                 - (age(a.xmin)::bigint & 4294967295), 0)::text::xid8
+                   FROM pg_attribute a WHERE a.attrelid = index AND a.attnum = 1 OFFSET 0) made(xid)
      CROSS JOIN LATERAL (
-           -- recreating an equal index is no change of the table: xmin, as the latest possible 64-bit id, dates it
-           (SELECT c.began_at
-              FROM (SELECT greatest(n.next - mod(n.next + 4294967296 - a.xmin::text::numeric, 4294967296),
-                                    0)::text::xid8
-                      FROM pg_attribute a
-                     CROSS JOIN (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric) n(next)
-                     WHERE a.attrelid = index AND a.attnum = 1 AND s.observed IS NULL OFFSET 0) made(xid)
-              JOIN ff_internal.collection c ON c.epoch_id = e.epoch_id AND c.next_xid > made.xid
-             ORDER BY c.collection_id LIMIT 1)
-           UNION ALL
-           SELECT r.opened_at WHERE s.observed IS NOT NULL) f(seen_at)
+           SELECT CASE WHEN s.observed IS NOT NULL THEN r.opened_at
+                       ELSE (SELECT c.began_at FROM ff_internal.collection c
+                              WHERE c.epoch_id = e.epoch_id AND c.next_xid > made.xid
+                              ORDER BY c.collection_id LIMIT 1) END) f(seen_at)
      WHERE f.seen_at IS NOT NULL
 $$;
 
@@ -69,33 +66,31 @@ BEGIN ATOMIC
                e.kept_share * r.rate * o.part AS kept, e.kept_with_room * r.rate * o.part AS with_room,
                x.indexrelid IS NOT NULL AND NOT x.summarizing AND x.still IS NOT TRUE AS blocks,
                n.needed IS NULL AND x.summarizing IS NOT TRUE AND x.still IS NOT TRUE
-               AND (NOT i.indisvalid OR s.scans = 0 AND w.watched) AS free
-          FROM (SELECT w.*
+               AND (NOT i.indisvalid OR s.scans = 0 AND f.since <= now() - interval '7 days') IS TRUE AS free
+          -- OFFSET: before anything is looked up
+          FROM (SELECT h.*
                   FROM ff_internal.threshold('FEW') few
                  CROSS JOIN LATERAL (SELECT e.kept_share >= few AS kept,
-                                            (e.recent).updated > 0 AND 1 - e.hot_share >= few AS not_hot) w
-                 -- OFFSET: before anything is looked up
-                 WHERE w.kept OR w.not_hot OFFSET 0) here
+                                            (e.recent).updated > 0 AND 1 - e.hot_share >= few AS not_hot) h
+                 WHERE h.kept OR h.not_hot OFFSET 0) here
           JOIN pg_index i ON i.indrelid = e.relation AND e.not_examined IS NULL
           JOIN pg_class c ON c.oid = i.indexrelid
           JOIN pg_am m ON m.oid = c.relam
          CROSS JOIN ff_internal.updates_per_s(e) r(rate)
           LEFT JOIN ff_internal.blocking_indexes(CASE WHEN here.kept THEN e.relation END) x
                  ON x.indexrelid = i.indexrelid
+          LEFT JOIN ff_internal.observed q ON q.kind = 'index' AND q.id = i.indexrelid
          CROSS JOIN (SELECT ff_internal.besides_statements(e) OFFSET 0) u(besides)
          CROSS JOIN LATERAL (SELECT least(1, CASE WHEN x.seen   -- NULL counts as 1
                                                   THEN e.indexed_share / nullif(e.kept_share, 0) END)) o(part)
          CROSS JOIN LATERAL (SELECT CASE WHEN x.indexrelid IS NULL AND u.besides IS NULL THEN 0 END) z(nothing)
          CROSS JOIN LATERAL ff_internal.scans_counted_since(i.indexrelid) f(since)
          CROSS JOIN LATERAL ff_internal.index_needed(i.indexrelid) n(needed)
-         CROSS JOIN LATERAL (SELECT coalesce((SELECT (q.said->>'scans')::bigint FROM ff_internal.observed q
-                                               WHERE q.kind = 'index' AND q.id = i.indexrelid),
-                                             pg_stat_get_numscans(i.indexrelid))) s(scans)
-         CROSS JOIN LATERAL (SELECT coalesce(f.since <= now() - interval '7 days', false)) w(watched)
+         CROSS JOIN LATERAL coalesce((q.said->>'scans')::bigint, pg_stat_get_numscans(i.indexrelid)) s(scans)
          -- keys hardly ever change: one needs more than the lack of evidence
          WHERE x.indexrelid IS NOT NULL AND (x.seen OR e.blocked_share > 0 OR NOT i.indisprimary)
             OR c.relkind = 'i' AND m.amname <> 'brin' AND i.indisready AND s.scans = 0 AND n.needed IS NULL
-               AND here.not_hot AND (w.watched OR NOT i.indisvalid OR NOT only_watched)
+               AND here.not_hot AND (f.since <= now() - interval '7 days' OR NOT i.indisvalid OR NOT only_watched)
     ), placed AS (
         SELECT k.*, row_number() OVER (ORDER BY NOT k.blocks, k.usage = 'unused', k.summarizing, k.free AND k.seen DESC,
                                                 k.alone DESC NULLS LAST, k.share DESC NULLS LAST,
@@ -114,22 +109,15 @@ BEGIN ATOMIC
            CASE WHEN NOT p.seen THEN w.won
                 WHEN p.blocks
                 THEN p.with_room * coalesce((SELECT sum(l.part) FROM last l WHERE l.place <= p.place), 0) END,
-           (SELECT ff_internal.five_names(array_agg(o.indexrelid ORDER BY o.place)) FROM placed o WHERE o.blocks),
-           p.with_room * (SELECT sum(l.part) FROM last l),
            CASE WHEN p.place = 1 OR p.seen IS NOT TRUE THEN p.besides END
       FROM placed p
      CROSS JOIN LATERAL (SELECT p.with_room * p.alone) w(won);
 END;
 
--- Rounds to three digits, or to a whole number if it has more.
-CREATE FUNCTION ff_internal.three_digits(value float8) RETURNS numeric
-LANGUAGE sql IMMUTABLE
-RETURN round(value::numeric, greatest(0, 2 - floor(log(nullif(abs(value), 0)))::integer));
-
--- A rate, per second, in words: of the shortest time in which there is one.
+-- A rate, per second, in words, with three digits: of the shortest time in which there is one.
 CREATE FUNCTION ff_internal.rate_words(per_s float8) RETURNS text
-LANGUAGE sql IMMUTABLE
-RETURN (SELECT trim_scale(ff_internal.three_digits(u.s * per_s)) || ' per ' || u.name
+LANGUAGE sql STABLE
+RETURN (SELECT trim_scale(to_char(u.s * per_s, '9.99EEEE')::numeric) || ' per ' || u.name
           FROM (VALUES (1, 'second'), (60, 'minute'), (3600, 'hour'), (86400, 'day')) u(s, name)
          WHERE u.s * per_s >= 1 OR u.name = 'day' ORDER BY u.s LIMIT 1);
 
@@ -139,46 +127,34 @@ LANGUAGE sql STABLE
 AS $$
     SELECT concat(CASE
            WHEN b.usage = 'unused'
-           THEN format('it keeps no update from being HOT%s, but each that is not (%s) writes to it',
-                       CASE WHEN b.kept_by IS NULL THEN ' as far as statements show' END,
+           THEN format('no statement seen sets its columns, but each update that is not HOT (%s) writes to it',
                        ff_internal.rate_words(b.entries))
            WHEN b.summarizing
-           THEN format('column %s is set, but this kind of index lets updates be HOT on this version', n.columns)
+           THEN format('%s is set, but this kind of index lets updates be HOT on this version', n.columns)
            WHEN b.still
-           THEN format('statements set %s%s: another index keeps these updates from being HOT',
-                       n.columns, coalesce((SELECT format(', but %s of %s updates compared in its pages changed it',
-                                               coalesce(nullif(round(max(p.changed)), 0)::text, 'none'),
-                                               round(max(p.compared)))
-                                   FROM ff_internal.changes_compared(b.relid) p
-                                  WHERE p.name = ANY (b.columns) HAVING count(*) > 0),
-                                ' to a given value, and at the last ANALYZE all rows had the same one'))
+           THEN format('statements set %s, but hardly ever change it, as pages or the last ANALYZE show: another index '
+                       'keeps these updates from being HOT', n.columns)
            WHEN b.kept_by IS NULL
-           THEN 'updates were not HOT'
-                || CASE WHEN e.newpage_share IS NULL THEN '' ELSE ' although they stayed in their page' END
-                || '; which index it was is not known without the statements that set its columns'
-           ELSE concat(format('about %s of the updates (%s) could not be HOT, because ',
-                              ff_internal.percent(100 * b.kept_by / r.rate), ff_internal.rate_words(b.kept_by)),
-                       CASE WHEN b.seen THEN 'they set ' || n.columns
-                            WHEN EXISTS (SELECT FROM ff_internal.changes_compared(b.relid))
-                            THEN 'those compared in its pages change ' || n.columns
-                            ELSE 'this index alone can be in their way: no statement seen sets its columns' END) END,
-           (SELECT format(' (%s by %s)', string_agg(DISTINCT quote_ident(c.name), ', '),
-                          string_agg(DISTINCT 'trigger ' || quote_ident(t.name), ', '))
-              FROM ff_internal.update_triggers(b.relid) t
-             CROSS JOIN LATERAL unnest(t.changes) c(name) WHERE c.name = ANY (b.columns) HAVING count(*) > 0),
+           THEN 'updates were not HOT; which index it was is not known without the statements that set its columns'
+           ELSE format('about %s of the updates (%s) could not be HOT, because %s %s',
+                       ff_internal.percent(100 * b.kept_by / r.rate), ff_internal.rate_words(b.kept_by),
+                       CASE WHEN b.seen THEN 'they set'
+                            ELSE 'pages show it, or no other index can be in the way; no statement seen sets' END,
+                       n.columns) END,
+           (SELECT format(' (%s by trigger %s)', string_agg(DISTINCT quote_ident(c), ', '),
+                          string_agg(DISTINCT quote_ident(t.name), ', '))
+              FROM ff_internal.update_triggers(b.relid) t, unnest(t.changes) c
+             WHERE c = ANY (b.columns) HAVING count(*) > 0),
            '; ' || b.besides,
            CASE WHEN b.still IS NULL AND b.seen AND NOT b.summarizing
-                THEN format('; whether %s really changes is not known: it is set to a given value, and statistics of '
-                            'an ANALYZE since then are missing, or this role may not read them (SELECT)',
-                            n.columns) END,
+                THEN format('; whether %s really changes is not known: no ANALYZE since, or this role may not read '
+                            'its statistics', n.columns) END,
            CASE WHEN b.kept_alone < 0.99 * b.kept_by
-                THEN format('; without this index alone %s of the updates would be HOT, without %s together %s',
-                            ff_internal.percent(100 * b.won / r.rate), b.together,
-                            ff_internal.percent(100 * b.won_by_all / r.rate)) END,
+                THEN format('; without this index alone %s of the updates would be HOT, without it and those above %s',
+                            ff_internal.percent(100 * b.won / r.rate),
+                            ff_internal.percent(100 * b.won_together / r.rate)) END,
            CASE WHEN b.kept_by > 0 AND e.kept_with_room < 0.99 * e.kept_share
-                THEN '; they left their page as well: to be HOT they would need room in it, too' END,
-           CASE WHEN b.kept_by > 0 AND e.newpage_share IS NULL
-                THEN ' (at most: how many lacked room is not known)' END)
+                THEN '; they left their page as well: to be HOT they would need room in it, too' END)
       FROM (SELECT array_to_string(b.columns, ', ')) n(columns), ff_internal.updates_per_s(e) r(rate)
 $$;
 
@@ -186,43 +162,33 @@ $$;
 CREATE FUNCTION ff_internal.blocker_cure(b ff_internal.blocker) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT CASE WHEN b.still THEN 'nothing to do here while that is so'
-                WHEN b.summarizing THEN 'nothing to do here'
-                WHEN b.free AND NOT i.indisvalid
-                THEN 'invalid, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work now'
-                WHEN b.free
-                THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either%s',
-                            ff_internal.minute(b.since), CASE WHEN i.indexprs IS NOT NULL
-                            THEN '; CREATE STATISTICS keeps those on its expressions' END)
-                ELSE concat_ws('; ', CASE
-           WHEN m.amname = 'brin' THEN 'from PostgreSQL 16 on these updates are HOT'
-           WHEN b.usage = 'key' AND b.needed IS NULL
-           -- only if the first column stays
-           THEN (SELECT format('narrow it to (%s): only the columns behind these change',
-                               string_agg(quote_ident(a.attname), ', ' ORDER BY k.n))
-                   FROM unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) WITH ORDINALITY k(attnum, n)
-                   JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-                  WHERE a.attname::text <> ALL (b.columns) AND i.indexprs IS NULL HAVING min(k.n) = 1)
-           WHEN b.usage = 'include'
-           THEN format('%s is only carried along (INCLUDE): without it, these updates can be HOT', n.columns)
-           WHEN b.usage = 'predicate'
-           THEN 'rows enter and leave it by its WHERE clause, as in a queue: accept that, or move the column to a '
-                'narrow table of its own' END, CASE
-           WHEN b.needed IS NOT NULL
-           THEN concat('keep it: ', b.needed, CASE WHEN b.usage <> 'include' AND b.seen
-                                                   THEN '; the way out is not to change ' || n.columns END)
-           WHEN b.scans = 0
-           THEN concat('no scan', coalesce(' in ' || ff_internal.span(extract(epoch FROM now() - b.since)::float8),
-                                           ' known'), ': drop it only after 7 days without one')
-           ELSE format('scanned %s%s: weigh these scans against the updates', ff_internal.counted(b.scans, 'time'),
-                       -- an index that scans read most of helps them little
-                       CASE WHEN pg_stat_get_tuples_returned(c.oid) BETWEEN 1 AND c.reltuples * b.scans
-                            THEN format(', for %s of %s entries each',
-                                        round(pg_stat_get_tuples_returned(c.oid) / b.scans::numeric), c.reltuples) END)
-                END) END
+    SELECT CASE
+           WHEN b.still THEN 'nothing to do here while that is so'
+           WHEN b.summarizing THEN 'nothing to do here'
+           WHEN b.free AND NOT i.indisvalid
+           THEN 'invalid, but maintained: drop it, unless CREATE INDEX CONCURRENTLY is at work now'
+           WHEN b.free
+           THEN format('not scanned once since %s: drop it, if it is not scanned on a standby either%s',
+                       ff_internal.minute(b.since), CASE WHEN i.indexprs IS NOT NULL
+                       THEN '; CREATE STATISTICS keeps those on its expressions' END)
+           ELSE concat_ws('; ', CASE
+                WHEN m.amname = 'brin' THEN 'from PostgreSQL 16 on these updates are HOT'
+                WHEN b.usage = 'include'
+                     -- the first column stays
+                     OR b.usage = 'key' AND b.needed IS NULL AND a.attname <> ALL (b.columns)
+                THEN format('%s could be left out of it: then these updates can be HOT', n.columns) END, CASE
+                WHEN b.needed <> ''
+                THEN concat('keep it: ', b.needed, CASE WHEN b.usage <> 'include' AND b.seen
+                                                        THEN '; the way out is not to change ' || n.columns END)
+                WHEN b.scans = 0
+                THEN format('no scan %s: drop it only after 7 days without one',
+                            coalesce('in ' || ff_internal.span(extract(epoch FROM now() - b.since)::float8), 'known'))
+                ELSE format('scanned %s: weigh these scans against the updates',
+                            ff_internal.counted(b.scans, 'time')) END) END
       FROM pg_index i
       JOIN pg_class c ON c.oid = i.indexrelid
       JOIN pg_am m ON m.oid = c.relam
+      LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
      CROSS JOIN (SELECT array_to_string(b.columns, ', ')) n(columns)
      WHERE i.indexrelid = b.indexrelid
 $$;
@@ -238,51 +204,43 @@ LANGUAGE sql STABLE ROWS 100
 SET jit = off
 AS $$
     SELECT ff_internal.check_role('reader');
-    WITH seen AS MATERIALIZED (
-        SELECT e FROM ff_internal.evidence(ff_internal.checked_table($1)) e
-    ), blocker AS MATERIALIZED (
-        SELECT b.*, ff_internal.blocker_reason(b, s.e) AS reason, ff_internal.blocker_cure(b) AS cure
-          FROM seen s CROSS JOIN LATERAL ff_internal.blockers(s.e, $1 IS NULL) b
-    )
-    (SELECT b.relid::regclass, b.indexrelid::regclass, b.columns, b.usage, ff_internal.three_digits(b.kept_by)::real,
-            ff_internal.three_digits(b.won)::real, ff_internal.three_digits(b.won_together)::real,
-            round(b.entries * p.wal_bytes)::bigint, ff_internal.three_digits(b.entries * p.cpu_us / 1000)::real,
-            b.scans, b.since, z.heap_bytes, b.needed, b.summarizing, b.statements, b.reason, b.cure,
-            CASE WHEN b.free THEN ff_internal.drop_index(b.indexrelid) END,
-            nullif((ff_internal.index_definitions(b.relid, ARRAY[b.indexrelid]))[1], '') || ';'
-       FROM blocker b
-      CROSS JOIN (SELECT ff_internal.threshold('WAL_ENTRY'), ff_internal.threshold('US_ENTRY')) p(wal_bytes, cpu_us)
-       LEFT JOIN LATERAL ff_internal.sizes(b.indexrelid) z ON true
-      ORDER BY b.usage = 'unused', b.summarizing, b.still IS TRUE,
-               max(CASE WHEN b.free AND b.seen THEN b.won_by_all END) OVER (PARTITION BY b.relid) DESC NULLS LAST,
-               b.won_by_all DESC NULLS LAST, b.relid::regclass::text, b.place)
-    UNION ALL
-    SELECT $1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-           CASE WHEN e.not_examined IS NOT NULL THEN e.not_examined
+    SELECT e.relation, b.indexrelid::regclass, b.columns, b.usage, to_char(b.kept_by, '9.99EEEE')::real,
+           to_char(b.won, '9.99EEEE')::real, to_char(b.won_together, '9.99EEEE')::real,
+           round(b.entries * p.wal_bytes)::bigint, to_char(b.entries * p.cpu_us / 1000, '9.99EEEE')::real, b.scans,
+           b.since, z.heap_bytes, b.needed, b.summarizing, b.statements,
+           CASE WHEN b.relid IS NOT NULL THEN ff_internal.blocker_reason(b, e)
+                WHEN e.not_examined <> '' THEN e.not_examined
                 WHEN (e.counted).updated IS NULL THEN 'no interval was collected yet'
                 WHEN coalesce((e.recent).updated, 0) = 0 THEN 'no updates were seen'
                 ELSE concat(ff_internal.percent(100 * e.hot_share), ' of the updates were HOT',
                             CASE WHEN e.newpage_share >= ff_internal.threshold('FEW')
                                  THEN ', the others left their page for lack of room' END) END,
-           NULL, NULL, NULL
-      FROM seen s CROSS JOIN LATERAL (SELECT (s.e).*) e
-     WHERE $1 IS NOT NULL AND NOT EXISTS (SELECT FROM blocker b WHERE b.usage <> 'unused')
+           ff_internal.blocker_cure(b), CASE WHEN b.free THEN ff_internal.drop_index(b.indexrelid) END,
+           nullif((ff_internal.index_definitions(b.relid, ARRAY[b.indexrelid]))[1], '') || ';'
+      FROM ff_internal.evidence(ff_internal.checked_table($1)) e
+      LEFT JOIN LATERAL ff_internal.blockers(e, $1 IS NULL) b ON true
+     CROSS JOIN (SELECT ff_internal.threshold('WAL_ENTRY'), ff_internal.threshold('US_ENTRY')) p(wal_bytes, cpu_us)
+      LEFT JOIN LATERAL ff_internal.sizes(b.indexrelid) z ON true
+     WHERE b.relid IS NOT NULL OR $1 IS NOT NULL
+    WINDOW of_table AS (PARTITION BY e.relation)
+     ORDER BY b.usage = 'unused', b.summarizing, b.still IS TRUE,
+              (bool_or(b.free AND b.seen) OVER of_table) IS TRUE DESC,
+              max(b.won_together) OVER of_table DESC NULLS LAST, e.relation::text, b.place
 $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 'Indexes that keep updates from being HOT whatever room their page has, the surest gain first; then those that nothing '
-'uses, but each update that is not HOT writes. For one table without any of the first, a row says why. NULL figures '
-'are unknown, see reason. Valid for PostgreSQL 15 to 19: a later one may let updates of an indexed column be HOT.
+'uses, but each update that is not HOT writes. For one table without any, a row says why. NULL figures are unknown, '
+'see reason. Valid for PostgreSQL 15 to 19: a later one may let updates of an indexed column be HOT.
 columns: its columns set by the statements seen (without statements: all). usage: their role in it (key, include, '
-'expression, predicate, whole row), or unused: no statement seen sets its columns, and no scan is known; in the list '
-'of all tables only after 7 days.
-blocked_per_s: updates per second that it keeps from being HOT, over the window. won_hot_per_s: those that would be '
-'HOT without this one index; won_together_per_s: without it and the rows of its table above. won_wal_per_s (bytes), '
-'won_cpu_ms_per_s: saved at least, by index entries not written.
-scans: of the index, on this server. scans_since: since when none can have been missed (NULL: unknown). '
-'index_bytes: its size. needed_for: why it must stay. summarizing: kind of index that lets updates be HOT. '
-'statements: those that set the columns, with calls and rows of the window.
-reason, suggestion: in words. ddl: only if nothing needs it and it was not scanned for 7 days or more since '
-'scans_since, or it is invalid. definition: recreates it (NULL: the table is locked).
+'expression, predicate, whole row), or unused: none is set and no scan is known; in the list of all tables only after '
+'7 days.
+Per second of the window: blocked_per_s: updates kept from being HOT (before PostgreSQL 16 at most: how many lacked '
+'room is unknown). won_hot_per_s: those HOT without this one index; won_together_per_s: without it and the rows of its '
+'table above. won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not written.
+scans: on this server. scans_since: since when none can have been missed. needed_for: why it must stay. summarizing: '
+'kind of index that lets updates be HOT. statements: those that set the columns, with calls and rows of the window. '
+'ddl: only if nothing needs it and it was not scanned for 7 days since scans_since, or it is invalid. definition: '
+'recreates it (NULL: the table is locked).
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CALL ff_internal.define($$
@@ -312,70 +270,63 @@ LANGUAGE sql VOLATILE ROWS 20
 AS $$
     SELECT ff_internal.check_role('reader');
     SELECT ff_internal.warn_unless_seen();
-    WITH holders AS MATERIALIZED (
-        SELECT * FROM ff_internal.horizon_holders()
+    WITH current AS MATERIALIZED (
+        SELECT n.kind, n.holder, n.role_name, n.application,
+               coalesce(n.since, (SELECT max(h.since) FROM ff_internal.horizon_history h WHERE h.holder = n.holder))
+                   AS since,
+               ff_internal.observed_at() AS until, n.xids, n.doing, true AS now
+          FROM ff_internal.horizon_holders() n WHERE NOT n.catalog_only
     ), held AS MATERIALIZED (
-        SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, h.since) AS since,
-               ff_internal.observed_at() AS until, greatest(n.xids, h.xids) AS xids, n.doing, n.catalog_only,
-               true AS now
-          FROM holders n
-          LEFT JOIN LATERAL (SELECT o.* FROM ff_internal.horizon_history o
-                              WHERE o.holder = n.holder AND (o.since = n.since OR n.since IS NULL)
-                              ORDER BY o.since DESC LIMIT 1) h ON true
+        SELECT * FROM current
         UNION ALL
-        (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false, false
+        (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false
            FROM ff_internal.horizon_history h
-          WHERE h.last_seen_at > clock_timestamp() - ff_internal.lookback()
-            AND NOT EXISTS (SELECT FROM holders n WHERE n.holder = h.holder AND (n.since = h.since OR n.since IS NULL))
+          WHERE h.last_seen_at > now() - ff_internal.lookback()
+            AND NOT EXISTS (SELECT FROM current n WHERE (n.holder, n.since) = (h.holder, h.since))
           ORDER BY h.xids DESC LIMIT 100)
     ), quiet AS MATERIALIZED (
-        -- each table's HOT share while none of these held back pruning
+        -- each table's HOT share while nothing held back pruning
         SELECT i.rel_id, sum(i.hot_updated) / sum(i.updated) AS hot_share
           FROM ff_internal.counter_interval i,
-               -- one search in the sorted ranges for each interval, however many holders there were
-               (SELECT coalesce(range_agg(tstzrange(h.since, greatest(h.since, h.until), '[]')), '{}') AS ranges
-                  FROM held h WHERE NOT h.catalog_only) b
-         WHERE i.ended_at > (SELECT clock_timestamp() - ff_internal.lookback())
-           AND NOT b.ranges && tstzrange(i.began_at, i.ended_at, '()')
+               (SELECT ff_internal.held_times(now() - ff_internal.lookback()) OFFSET 0) b(ranges)
+         WHERE i.ended_at > now() - ff_internal.lookback() AND NOT b.ranges && tstzrange(i.began_at, i.ended_at, '()')
          GROUP BY i.rel_id HAVING sum(i.updated) >= 100
     ), spans AS MATERIALIZED (
         -- all tables together: a collection ends the intervals of all at once
         SELECT i.began_at, i.ended_at, sum(i.updated) AS updated, sum(i.hot_updated) AS hot,
                sum(i.updated * q.hot_share) AS otherwise
           FROM ff_internal.counter_interval i
-          JOIN quiet q ON q.rel_id = i.rel_id
-         WHERE i.ended_at >= (SELECT min(h.since) FROM held h WHERE NOT h.catalog_only)
+          JOIN quiet q USING (rel_id)
+         WHERE i.ended_at >= (SELECT min(h.since) FROM held h)
          GROUP BY i.began_at, i.ended_at
     )
     SELECT s.now, s.kind, s.holder, s.role_name, s.application, s.since,
-           round(extract(epoch FROM s.until - s.since))::float8, s.xids,
-           round((100 * c.hot / c.updated)::numeric, 1)::float8,
-           round((100 * c.otherwise / c.updated)::numeric, 1)::float8,
+           round(extract(epoch FROM s.until - s.since))::float8, s.xids, round(100 * c.hot / c.updated, 1)::float8,
+           round(100 * c.otherwise / c.updated, 1)::float8,
            CASE WHEN c.updated > 0 THEN greatest(round(c.otherwise - c.hot), 0) END, s.doing,
-           CASE WHEN s.catalog_only THEN 'holds back system catalogs only'
-                WHEN s.kind ~ 'transaction$' AND s.until - s.since < make_interval(secs => a.seconds)
+           CASE WHEN s.kind ~ 'transaction$' AND s.until - s.since < make_interval(secs => a.seconds)
                 THEN 'none is needed if it ends within ' || ff_internal.span(a.seconds)
-                WHEN s.kind = 'idle in transaction'
-                THEN 'commit sooner, or set idle_in_transaction_session_timeout'
-                WHEN s.kind = 'transaction' THEN 'run long queries on a standby, or in smaller transactions'
-                WHEN s.kind = 'prepared transaction' THEN 'COMMIT PREPARED or ROLLBACK PREPARED, if it was forgotten'
-                WHEN s.kind = 'replication slot' THEN 'bring its consumer back, or drop the slot'
-                ELSE 'long queries on the standby, with hot_standby_feedback on, hold it back here' END
+                ELSE CASE s.kind
+                     WHEN 'idle in transaction' THEN 'commit sooner, or set idle_in_transaction_session_timeout'
+                     WHEN 'transaction' THEN 'run long queries on a standby, or in smaller transactions'
+                     WHEN 'prepared transaction' THEN 'COMMIT PREPARED or ROLLBACK PREPARED, if it was forgotten'
+                     WHEN 'replication slot' THEN 'bring its consumer back, or drop the slot'
+                     ELSE 'long queries on the standby, with hot_standby_feedback on, hold it back here' END END
       FROM held s
       -- the same tables meanwhile, each weighted by its updates then
      CROSS JOIN LATERAL (
            SELECT nullif(sum(i.updated), 0) AS updated, sum(i.hot) AS hot, sum(i.otherwise) AS otherwise
              FROM spans i
-            WHERE i.began_at >= s.since AND i.ended_at <= s.until AND NOT s.catalog_only) c
-     CROSS JOIN (SELECT ff_internal.setting('snapshot_age')::float8) a(seconds)
-     ORDER BY s.catalog_only, s.now DESC, s.xids DESC, s.since
+            WHERE i.began_at >= s.since AND i.ended_at <= s.until) c
+     CROSS JOIN ff_internal.setting('snapshot_age') a(seconds)
+     ORDER BY s.now DESC, s.xids DESC, s.since
 $$;
 COMMENT ON FUNCTION @extschema@.ff_horizon() IS
 'What holds back pruning of this database''s tables, now and within fillfactor_advisor.lookback; of the past, the '
 'hundred holders with the most transactions behind them. Short transactions are seen only while they last; collections '
 'and reads of a hub are left out.
 now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby '
-'feedback. held_s: seconds, until now or the last collection that saw it. xids: transactions begun after its '
-'snapshot. hot_pct_held, hot_pct_else: HOT share of the updates meanwhile, and of the same tables without it, '
-'percent. lost_hot: updates that were not HOT because of it; NULL: too little was seen. doing: its last statement as '
-'in pg_stat_statements, or only its first word. suggestion: the cure.';
+'feedback. held_s: seconds, until now or the last collection that saw it. xids: transactions begun after its snapshot. '
+'hot_pct_held, hot_pct_else: HOT share of the updates meanwhile, and of the same tables without any such, percent. '
+'lost_hot: updates not HOT because of it; NULL: too little was seen. doing: its last statement as in '
+'pg_stat_statements, or only its first word.';
