@@ -155,7 +155,7 @@ BEGIN
 END
 $$;
 
--- Tables to sample now: never sampled, 1 % of the rows changed since the last sample, or any change and a day has passed.
+-- Tables to sample now: never sampled, 1 % of the rows changed since the last sample, or any did and a day has passed.
 -- Longest waiting first; the wait of a table without changes counts one eighth, that of one sampled before one half.
 CREATE FUNCTION ff_internal.collect_due() RETURNS SETOF bigint
 LANGUAGE sql STABLE
@@ -257,8 +257,8 @@ BEGIN ATOMIC
            occurrences = p.occurrences + 1;
 END;
 
--- Runs a step in a subtransaction, so that an error affects only this table or step. Returns the step's result, -1 after
--- an error. The history has the errors of samples and of reading statements; of other steps, a warning says that the
+-- Runs a step in a subtransaction, so that an error affects only this table or step. Returns its result, -1 after an
+-- error. The history has the errors of samples and of reading statements; of other steps, a warning says that the
 -- collection could not do what (if not NULL). Cancel, shutdown, lack of resources and read-only transactions end it.
 CREATE FUNCTION ff_internal.try_step(step text, id bigint, what text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE

@@ -84,8 +84,8 @@ CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS inte
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
 
--- The server's epoch, a new one if necessary. one_reset: a single table's counters were reset since the last collection;
--- true until all tables are read in one transaction (all_tables). previous: the last collection of this epoch.
+-- The server's epoch, a new one if necessary. one_reset: a single table's counters were reset since the last one; true
+-- until all tables are read in one transaction (all_tables). previous: the last collection of this epoch.
 CREATE FUNCTION ff_internal.current_epoch(
     all_tables boolean, OUT epoch_id integer, OUT one_reset boolean, OUT previous timestamptz)
 LANGUAGE plpgsql VOLATILE

@@ -179,26 +179,31 @@ BEGIN ATOMIC
      WHERE t.command = 'UPDATE' AND h.calls > 0;
 END;
 
--- A change of indexes counts if a statement sets a column that was indexed only before or only after it, or if that is
--- unknown: statements explain too few of the updates, or lack columns.
+-- Whether an index change affected which updates can be HOT: a statement sets a column that was indexed only before or
+-- only after it. True if unknown: statements explain too few of the updates, or lack columns.
+CREATE FUNCTION ff_internal.reblocks(c ff_internal.change) RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT c.reindexed_columns IS NULL
+        OR coalesce(bool_or(s.columns IS NULL OR s.columns && i.columns)
+                    OR sum(s.rows) < ff_internal.threshold('EXPLAINED')
+                       * (SELECT sum(i.updated) FROM ff_internal.counter_interval i
+                           WHERE i.rel_id = c.rel_id AND i.ended_at > min(s.began_at)), true)
+      FROM ff_internal.relation r
+     CROSS JOIN LATERAL ff_internal.updates_seen(r.relid, now() - ff_internal.lookback()) s
+     CROSS JOIN LATERAL (SELECT ARRAY(SELECT a.attname::text FROM pg_attribute a
+                                       WHERE a.attrelid = r.relid AND a.attnum = ANY (c.reindexed_columns))) i(columns)
+     WHERE r.rel_id = c.rel_id AND s.rows > 0
+$$;
+
 CREATE VIEW ff_internal.last_change AS
 SELECT h.rel_id, max(h.seen_at) AS changed_at,
        -- the sample taken with the change still counts versions from before it
        coalesce((SELECT min(o.began_at) FROM ff_internal.collection o WHERE o.began_at > max(h.seen_at)), 'infinity')
            AS samples_from
   FROM ff_internal.change h
- WHERE CASE WHEN h.kind <> 'indexes' THEN h.kind = 'fillfactor'
-            WHEN h.reindexed_columns = '{}' THEN false
-            WHEN h.reindexed_columns IS NULL THEN true
-            ELSE (SELECT coalesce(bool_or(s.columns IS NULL OR s.columns && i.columns)
-                                  OR sum(s.rows) < ff_internal.threshold('EXPLAINED')
-                                     * (SELECT sum(i.updated) FROM ff_internal.counter_interval i
-                                         WHERE i.rel_id = h.rel_id AND i.ended_at > min(s.began_at)), true)
-                    FROM ff_internal.relation r
-                   CROSS JOIN LATERAL ff_internal.updates_seen(r.relid, now() - ff_internal.lookback()) s
-                   CROSS JOIN LATERAL (SELECT ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = r.relid
-                                                       AND a.attnum = ANY (h.reindexed_columns))) i(columns)
-                   WHERE r.rel_id = h.rel_id AND s.rows > 0) END
+ WHERE CASE h.kind WHEN 'fillfactor' THEN true
+                   WHEN 'indexes' THEN h.reindexed_columns IS DISTINCT FROM '{}' AND ff_internal.reblocks(h) END
  GROUP BY h.rel_id;
 COMMENT ON VIEW ff_internal.last_change IS
 'When a table''s fillfactor or the updates that its indexes keep from being HOT last changed (changed_at), and the '

@@ -238,13 +238,13 @@ $$);
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.statement_entry AS (
     -- An entry of pg_stat_statements.
-    queryid    bigint,               -- hash of the statement
-    toplevel   boolean,              -- sent by a client, not run inside a function
-    userid     oid,                  -- role that ran it
+    queryid    bigint,
+    toplevel   boolean,
+    userid     oid,
     entered_at timestamptz,          -- when it was entered; NULL before pg_stat_statements 1.11
-    min_ms     float8,               -- shortest execution, milliseconds
-    max_ms     float8,               -- longest execution, milliseconds
-    counted    ff_internal.statement_counters -- its counters
+    min_ms     float8,
+    max_ms     float8,
+    counted    ff_internal.statement_counters
 );
 $$);
 

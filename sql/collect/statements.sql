@@ -161,7 +161,7 @@ AS $$
 $$;
 
 -- Adds new statements that write, reading each text once. Places go to known statements still in pg_stat_statements,
--- then to new and evicted ones, the most called first; evicted ones without a place are closed. left_out: new statements
+-- then to new and evicted ones, the most called first; evicted ones without a place are closed. left_out: new ones
 -- without a place or a text.
 CREATE FUNCTION ff_internal.admit_statements(
     texts text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
