@@ -6,11 +6,11 @@ CALL ff_internal.give_rights('fillfactor_advisor',
         current_epoch, counted_since, table_differences, close_tables, write_changes,
         write_differences, read_statements, inserted_width, close_statements,
         add_statement, admit_statements, sum_statements, write_statements, roll_up, prune, cron,
-        check_collector, job_name, check_cron, spread, schedule_job, unschedule_jobs, database_jobs,
+        check_collector, job_name, cron_elsewhere, spread, schedule_job, unschedule_jobs, database_jobs,
         schedule_databases, fits_due, collect_fit, note, note_fit, keep_dismissal, collect_verdicts}',
     for_both => '{
         counted, index_definitions, own_index_definitions, other_options, collect_due,
         parse_statement, total, counters_plus, column_list, resolve, tables_named, shell_quoted,
-        horizon_holders, statement_shown, tracked_settings}',
+        horizon_holders, tracked_settings}',
     for_all => '{refuse, check_role, overview, fitted, rate_words, lines, setting, threshold, lookback, own_server}',
     installing => '{define, refuse_strangers, give_rights}');

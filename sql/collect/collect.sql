@@ -12,7 +12,7 @@ BEGIN ATOMIC
 END;
 
 -- Begins a collection and returns its time; in a mirror, reads the source first. If the history was restored into this
--- database, or the source is another one, matches its tables by name, once, and closes those not found.
+-- database, or the source is another one, matches its tables by name and closes those not found.
 CREATE FUNCTION ff_internal.collect_begin(at timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -36,8 +36,8 @@ BEGIN
     END IF;
     UPDATE ff_internal.relation r
        SET system_identifier = here.system_identifier, database_oid = here.database_oid, relid = c.relid,
-           created_xid = c.created_xid,    -- not the file: a new one was rewritten
-           -- indexes have new OIDs; an old OID may now be that of another index
+           -- not the file: a new one was rewritten. An index's old OID may now be that of another one.
+           created_xid = c.created_xid,
            index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids)), indexed_columns = NULL
       FROM ff_internal.user_table c
      WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
@@ -46,14 +46,11 @@ BEGIN
         SELECT r.rel_id FROM ff_internal.relation r
          WHERE r.closed_at IS NULL
            AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)), snapshot_at);
-    -- statement targets hold OIDs, too; a partitioned table has no history, so only its name identifies it
-    UPDATE ff_internal.statement_target t SET relid = r.relid
-      FROM ff_internal.relation r WHERE r.rel_id = t.rel_id AND r.closed_at IS NULL;
+    -- statement targets hold OIDs, too
     UPDATE ff_internal.statement_target t
-       SET (relid, reason) = (SELECT CASE count(*) WHEN 1 THEN min(c.oid) END,
-                                     CASE count(*) WHEN 1 THEN NULL ELSE 'not found by its name after a restore' END
-                                FROM pg_class c WHERE c.relkind = 'p' AND c.relname = t.relation_name)
-     WHERE t.rel_id IS NULL AND t.relid IS NOT NULL;
+       SET (relid, reason) = (SELECT max(r.relid), CASE count(*) WHEN 0 THEN 'not known after a restore' END
+                                FROM ff_internal.relation r WHERE r.rel_id = t.rel_id AND r.closed_at IS NULL)
+     WHERE t.relid IS NOT NULL;
     -- query identifiers and counters are valid in one database only
     UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL;
     DELETE FROM ff_internal.statement_baseline;
@@ -62,28 +59,25 @@ BEGIN
 END
 $$;
 
--- Reads the next batch of tables, with OIDs above after. Returns the OID to continue after; NULL: done. If the counters
--- of a single table were reset, all remaining tables are one batch: only together do they show which one.
+-- Reads the next batch of tables. Returns the OID to continue after; NULL: done. If the counters of a single table were
+-- reset, all remaining tables are one batch: only together do they show which one.
 CREATE FUNCTION ff_internal.collect_counters(snapshot_at timestamptz, after bigint, batch integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    most     CONSTANT oid := 4294967295;
-    last     oid;
-    epoch    record;
+    last        oid;
+    epoch       record;
     differences ff_internal.table_difference[];
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     -- for each batch, because statistics may be reset in between
     SELECT * INTO epoch FROM ff_internal.current_epoch(after = 0);
-    SELECT max(t.oid) INTO last
-      FROM (SELECT c.oid FROM pg_class c
-             WHERE c.oid > after::oid AND c.relkind = ANY (ARRAY['r', 'm']::"char"[]) AND NOT epoch.one_reset
-             ORDER BY c.oid LIMIT batch) t
-    HAVING count(*) = batch;
+    SELECT c.oid INTO last FROM pg_class c
+     WHERE c.oid > after::oid AND c.relkind = ANY (ARRAY['r', 'm']::"char"[]) AND NOT epoch.one_reset
+     ORDER BY c.oid LIMIT 1 OFFSET batch - 1;
 
-    differences := ff_internal.table_differences(after::oid, coalesce(last, most), epoch.epoch_id, epoch.one_reset,
-                                                 epoch.previous);
+    differences := ff_internal.table_differences(after::oid, coalesce(last, 4294967295), epoch.epoch_id,
+                                                 epoch.one_reset, epoch.previous);
     PERFORM ff_internal.close_tables(array_agg((d.was).rel_id), snapshot_at)
        FROM unnest(differences) d
       WHERE (d.now).relid IS NULL
@@ -114,8 +108,7 @@ RETURN '{autovacuum, autovacuum_max_workers, autovacuum_naptime, autovacuum_vacu
          idle_in_transaction_session_timeout, max_wal_size, old_snapshot_threshold, shared_buffers,
          synchronous_commit, track_io_timing, vacuum_defer_cleanup_age, wal_compression}'::text[];
 
--- Records that all tables' counters were read, and which settings changed since the last collection; the next intervals
--- begin here. Returns the collection_id.
+-- Records that all counters were read, and which settings changed since. Returns the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET stats_fetch_consistency = none
@@ -162,9 +155,8 @@ BEGIN
 END
 $$;
 
--- Returns the rel_id of the tables to sample now: never sampled, 1 % of the rows changed since the last sample, or any
--- change and a day has passed. Longest waiting first, then most changed; the wait of a table without changes counts one
--- eighth, that of a table sampled before one half, so that no table waits forever.
+-- Tables to sample now: never sampled, 1 % of the rows changed since the last sample, or any did and a day has passed.
+-- Longest waiting first; the wait of a table without changes counts one eighth, that of one sampled before one half.
 CREATE FUNCTION ff_internal.collect_due() RETURNS SETOF bigint
 LANGUAGE sql STABLE
 AS $$
@@ -172,10 +164,9 @@ AS $$
       FROM ff_internal.relation r
       LEFT JOIN ff_internal.user_table c ON c.relid = r.relid
      WHERE r.closed_at IS NULL
-       AND CASE WHEN r.sampled_at IS NULL THEN true
-                WHEN r.changes_since_sample = 0 THEN false
-                WHEN r.sampled_at < clock_timestamp() - interval '1 day' THEN true
-                ELSE r.changes_since_sample >= 0.01 * greatest(c.reltuples, 100) END
+       AND (r.sampled_at IS NULL
+            OR r.changes_since_sample > 0 AND (r.sampled_at < clock_timestamp() - interval '1 day'
+                                               OR r.changes_since_sample >= 0.01 * greatest(c.reltuples, 100)))
      ORDER BY (clock_timestamp() - coalesce(r.sampled_at, r.opened_at))
               * CASE WHEN r.changes_since_sample = 0 THEN 1 WHEN r.sampled_at IS NULL THEN 8 ELSE 4 END DESC,
               r.changes_since_sample DESC, r.rel_id
@@ -186,7 +177,7 @@ CREATE FUNCTION ff_internal.inserted_width(relation oid) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
     -- a record has 5 bytes besides its row, and each index entry 84: the median of 93 tables that
-    -- test/bench/regret/regret.py observed, half of them within 14 bytes (with those of their UPDATEs: WAL_ENTRY)
+    -- test/bench/regret/regret.py observed (with those of their UPDATEs: WAL_ENTRY)
     SELECT greatest(24, sum(h.wal_bytes) / sum(h.rows) - 5
                         - 84 * (SELECT count(*) FROM pg_index i WHERE i.indrelid = relation AND i.indisvalid))
       FROM ff_internal.statement_target t
@@ -225,10 +216,8 @@ BEGIN
             s.inserted_width := round(s.dead_pct / 100 * s.blocks * 8192 / s.dead_rows);
         ELSIF s.inserted_width IS NULL AND s.updated_width > 0 AND earlier.inserted_width IS NULL THEN
             -- every row was updated: the WAL of inserts tells how long they were, if far shorter than now (chosen)
-            s.inserted_width := ff_internal.inserted_width(r.relid);
-            IF s.inserted_width < least(0.75 * s.updated_width, s.updated_width - 32) IS NOT TRUE THEN
-                s.inserted_width := NULL;
-            END IF;
+            SELECT w INTO s.inserted_width FROM ff_internal.inserted_width(r.relid) w
+             WHERE w < least(0.75 * s.updated_width, s.updated_width - 32);
         END IF;
     END IF;
     IF s.inserted_width > 0 AND s.inserted_length IS NULL THEN
@@ -242,9 +231,9 @@ BEGIN
         -- bounded, because exp() raises an error on underflow
         exp(greatest(-100, least(0, extract(epoch FROM earlier.sampled_at - began_at))
                            / ff_internal.setting('lookback'))),
-        earlier.fillfactor = r.fillfactor AND earlier.sampled_at >= coalesce((
-            SELECT c.samples_from FROM ff_internal.last_change c WHERE c.rel_id = id),
-            '-infinity')) p;
+        earlier.fillfactor = r.fillfactor
+        AND earlier.sampled_at < (SELECT c.samples_from FROM ff_internal.last_change c WHERE c.rel_id = id)
+            IS NOT TRUE) p;
     UPDATE ff_internal.relation o SET sampled_at = began_at, changes_since_sample = 0 WHERE o.rel_id = id;
     -- of an index, or the TOAST table
     SELECT z.fault INTO fault FROM ff_internal.sizes(r.relid) z;
@@ -268,10 +257,9 @@ BEGIN ATOMIC
            occurrences = p.occurrences + 1;
 END;
 
--- Runs a step in a subtransaction, so that an error affects only this table or step. Returns the step's result, NULL if
--- it is not a number, -1 after an error. The history has the errors of samples and of reading statements; of any other
--- step, a warning says that the collection could not do what (none if that is NULL, or for is_skip() errors). Cancel,
--- shutdown, lack of resources and read-only transactions end the collection.
+-- Runs a step in a subtransaction, so that an error affects only this table or step. Returns its result, -1 after an
+-- error. The history has the errors of samples and of reading statements; of other steps, a warning says that the
+-- collection could not do what (if not NULL). Cancel, shutdown, lack of resources and read-only transactions end it.
 CREATE FUNCTION ff_internal.try_step(step text, id bigint, what text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -301,7 +289,7 @@ CREATE FUNCTION ff_internal.is_skip(state text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN state IN ('55P03', '42P01', '0A000');
 
--- Closes a collection: stores its counts, and the mean time to read a block over the lookback, if timed.
+-- Closes a collection.
 CREATE FUNCTION ff_internal.collect_end(id bigint, deferred integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -309,9 +297,9 @@ DECLARE
     done ff_internal.collection;
 BEGIN
     WITH timed AS (
-        SELECT (s.now).blocks_read - (s.was).blocks_read AS blocks, (s.now).read_ms - (s.was).read_ms AS ms
-          FROM (SELECT c AS now, lag(c) OVER (PARTITION BY c.epoch_id ORDER BY c.collection_id) AS was
-                  FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()) s
+        SELECT c.blocks_read - lag(c.blocks_read) OVER epoch AS blocks, c.read_ms - lag(c.read_ms) OVER epoch AS ms
+          FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()
+        WINDOW epoch AS (PARTITION BY c.epoch_id ORDER BY c.collection_id)
     )
     UPDATE ff_internal.collection c
        SET ended_at = ff_internal.observed_at(), deferred = collect_end.deferred,
@@ -321,10 +309,9 @@ BEGIN
            (skipped, failed) = (SELECT count(*) FILTER (WHERE s), count(*) FILTER (WHERE NOT s)
                                   FROM ff_internal.problem p, ff_internal.is_skip(p.sqlstate) s
                                  WHERE p.seen_at >= c.began_at),
+           -- chosen: the mean of fewer is mostly noise
            read_us = (SELECT 1000 * sum(t.ms) / sum(t.blocks) FROM timed t
-                       WHERE t.blocks > 0 AND t.ms > 0
-                      -- chosen: the mean of fewer is mostly noise
-                      HAVING sum(t.blocks) >= 1000)
+                       WHERE t.blocks > 0 AND t.ms > 0 HAVING sum(t.blocks) >= 1000)
      WHERE c.collection_id = id RETURNING * INTO done;
     IF done.failed > 0 THEN
         RAISE WARNING '% of % relations could not be sampled', done.failed, done.failed + done.skipped + done.sampled

@@ -1,5 +1,4 @@
--- Read what the server counts for each table and compare it with the baselines. None of the readers
--- waits for a lock (src/collect/counters.c, src/collect/relation.c).
+-- What the server counts for each table, and the baselines. None of the readers waits for a lock.
 
 -- A table's valid indexes, sorted by OID (NULL: none), and its statistics since the last reset; reset_at: -infinity:
 -- never, NULL: not known before PostgreSQL 19.
@@ -32,7 +31,7 @@ RETURN (SELECT array_agg(coalesce(o.said->>'definition', d.definition) ORDER BY 
           LEFT JOIN ff_internal.observed o ON o.kind = 'index' AND o.id = d.id);
 
 -- Main forks of a table, of all its indexes and of its TOAST table, bytes; NULL: missing file. fault: why one could not
--- be measured, which does not end what is done for other tables.
+-- be measured.
 CREATE FUNCTION ff_internal.own_sizes(
     relation oid, OUT heap_bytes bigint, OUT index_bytes bigint, OUT toast_bytes bigint, OUT fault text)
 LANGUAGE c STRICT VOLATILE PARALLEL RESTRICTED
@@ -45,7 +44,6 @@ RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
     SELECT CASE WHEN o.said IS NULL THEN z.heap_bytes
-                -- of an index, bytes
                 ELSE coalesce(o.said->>'heap_bytes', o.said->>'bytes')::bigint END,
            CASE WHEN o.said IS NULL THEN z.index_bytes ELSE (o.said->>'index_bytes')::bigint END,
            CASE WHEN o.said IS NULL THEN z.toast_bytes ELSE (o.said->>'toast_bytes')::bigint END, z.fault
@@ -62,8 +60,7 @@ CREATE VIEW ff_internal.followed AS
 SELECT r.* FROM ff_internal.relation r
   JOIN ff_internal.server s USING (system_identifier, database_oid) WHERE r.closed_at IS NULL;
 COMMENT ON VIEW ff_internal.followed IS
-'The tables followed in this database. After a restore there are none until a collection has matched the tables: the '
-'OIDs of another database mean other tables here.';
+'The tables followed in this database; after a restore none until a collection has matched them by name.';
 
 -- That the history waits for a collection to match its tables; NULL: it does not.
 CREATE FUNCTION ff_internal.restored() RETURNS text
@@ -76,11 +73,9 @@ RETURN CASE WHEN NOT EXISTS (SELECT FROM ff_internal.followed)
 CREATE FUNCTION ff_internal.no_history(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 AS $$
-    SELECT coalesce((SELECT c.not_examined FROM ff_internal.user_table c WHERE c.relid = $1),
-                    ff_internal.restored(),
-                    CASE WHEN NOT EXISTS (SELECT 1 FROM ff_internal.collection)
-                           OR $1 IS NOT NULL
-                              AND $1 NOT IN (SELECT r.relid FROM ff_internal.followed r)
+    SELECT coalesce((SELECT c.not_examined FROM ff_internal.user_table c WHERE c.relid = $1), ff_internal.restored(),
+                    CASE WHEN NOT EXISTS (SELECT FROM ff_internal.collection)
+                           OR $1 IS NOT NULL AND $1 NOT IN (SELECT r.relid FROM ff_internal.followed r)
                          THEN 'not collected yet: run CALL ff_collect() or ff_schedule()' END)
 $$;
 
@@ -89,9 +84,8 @@ CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS inte
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
 
--- Returns the server's epoch, a new one if necessary. one_reset: the counters of a single table, index or function were
--- reset since the last collection; true until all tables are read in one transaction (all_tables). previous: the last
--- collection of this epoch; NULL: none.
+-- The server's epoch, a new one if necessary. one_reset: a single table's counters were reset since the last one; true
+-- until all tables are read in one transaction (all_tables). previous: the last collection of this epoch.
 CREATE FUNCTION ff_internal.current_epoch(
     all_tables boolean, OUT epoch_id integer, OUT one_reset boolean, OUT previous timestamptz)
 LANGUAGE plpgsql VOLATILE

@@ -13,45 +13,41 @@ DECLARE
 BEGIN
     SELECT * INTO here FROM ff_internal.server;
     RETURN (
-        SELECT array_agg(ROW(d.was, d.now, d.counted, CASE WHEN l.lost THEN d.rows ELSE d.changed_rows END, d.redefined,
-                             l.lost, x.*)::ff_internal.table_difference)
-          FROM (SELECT w.was, n.now, i.counted, f.*,
-                       bool_or(f.fell) OVER () AS some_fell,
-                       -- some may be missing because the table was locked
-                       f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
-                       (i.counted).inserted + (i.counted).updated + (i.counted).deleted AS changed_rows,
-                       n.inserted + n.updated + n.deleted AS rows,
-                       w.epoch_id <> epoch AS new_epoch,
-                       -- reset_at is exact where it is known; else: a reset clears these times, so one from before the
-                       -- last collection proves that nothing was reset since
-                       one_reset AND coalesce(coalesce(n.reset_at, least(
-                           pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
-                           pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid)))
-                           >= previous, true) AS perhaps_reset
-                  FROM (SELECT r AS was, r.* FROM ff_internal.relation r
-                         WHERE (r.system_identifier, r.database_oid) = (here.system_identifier, here.database_oid)
-                           AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
-                  -- OFFSET 0: evaluates each state once
-                  FULL JOIN (SELECT t.now, (t.now).*
-                               FROM (SELECT s AS now FROM ff_internal.table_state s
-                                      WHERE s.relid > first AND s.relid <= last OFFSET 0) t) n
-                    ON n.relid = w.relid AND n.created_xid = w.created_xid
-                 CROSS JOIN LATERAL ff_internal.counted_since(n.now, w.was) i
-                 CROSS JOIN LATERAL (
-                       SELECT i.fell OR coalesce(n.analyzes < w.analyzes, false) AS fell,
-                              (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids)
-                                IS DISTINCT FROM (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids)
-                                AS redefined) f) d
-         -- counters may exceed their old values again after a reset; if none fell, any of these may be the one that was
-         -- reset
-         CROSS JOIN LATERAL (SELECT d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell) l(lost)
+    WITH state AS MATERIALIZED (    -- each evaluated once
+        SELECT s AS now FROM ff_internal.table_state s WHERE s.relid > first AND s.relid <= last
+    ), compared AS (
+        SELECT w.was, n.now, i.counted, f.*, bool_or(f.fell) OVER () AS some_fell, w.epoch_id <> epoch AS new_epoch,
+               -- some may be missing because the table was locked
+               f.redefined OR coalesce('' = ANY (w.index_definitions), false) AS reread,
+               (i.counted).inserted + (i.counted).updated + (i.counted).deleted AS changed_rows,
+               n.inserted + n.updated + n.deleted AS rows,
+               -- reset_at is exact where it is known; else: a reset clears these times, so one from before the last
+               -- collection proves that nothing was reset since
+               one_reset AND coalesce(coalesce(n.reset_at, least(
+                   pg_stat_get_last_vacuum_time(n.relid), pg_stat_get_last_autovacuum_time(n.relid),
+                   pg_stat_get_last_analyze_time(n.relid), pg_stat_get_last_autoanalyze_time(n.relid)))
+                   >= previous, true) AS perhaps_reset
+          FROM (SELECT r AS was, r.* FROM ff_internal.relation r
+                 WHERE (r.system_identifier, r.database_oid) = (here.system_identifier, here.database_oid)
+                   AND r.relid > first AND r.relid <= last AND r.closed_at IS NULL) w
+          FULL JOIN (SELECT s.now, (s.now).* FROM state s) n ON n.relid = w.relid AND n.created_xid = w.created_xid
+         CROSS JOIN LATERAL ff_internal.counted_since(n.now, w.was) i
          CROSS JOIN LATERAL (
-               SELECT (d.was).index_definitions, (d.was).indexed_columns WHERE NOT d.reread
-               UNION ALL
-               SELECT ff_internal.index_definitions((d.now).relid, (d.now).index_oids),
-                      ff_internal.blocking_columns((d.now).index_oids)
-                WHERE d.reread) x
-         WHERE d.changed_rows <> 0 OR d.fell OR d.reread OR d.new_epoch);
+               SELECT i.fell OR coalesce(n.analyzes < w.analyzes, false) AS fell,
+                      (n.nspname, n.relname, n.relfilenode, n.reloptions, n.index_oids) IS DISTINCT FROM
+                      (w.nspname, w.relname, w.relfilenode, w.reloptions, w.index_oids) AS redefined) f
+    )
+    SELECT array_agg(ROW(d.was, d.now, d.counted, CASE WHEN l.lost THEN d.rows ELSE d.changed_rows END, d.redefined,
+                         l.lost, x.*)::ff_internal.table_difference)
+      FROM compared d
+     -- counters may exceed their old values again after a reset; if none fell, any of these may be the one reset
+     CROSS JOIN LATERAL (SELECT d.fell OR d.new_epoch OR d.perhaps_reset AND NOT d.some_fell) l(lost)
+     CROSS JOIN LATERAL (
+           SELECT (d.was).index_definitions, (d.was).indexed_columns WHERE NOT d.reread
+           UNION ALL
+           SELECT ff_internal.index_definitions((d.now).relid, (d.now).index_oids),
+                  ff_internal.blocking_columns((d.now).index_oids) WHERE d.reread) x
+     WHERE d.changed_rows <> 0 OR d.fell OR d.reread OR d.new_epoch);
 END
 $$;
 
@@ -82,11 +78,10 @@ AS $$
      CROSS JOIN LATERAL (
            WITH one_sided AS (
                SELECT o.*, s.shape, row_number() OVER (PARTITION BY o.gone, s.shape ORDER BY o.id) AS place
-                 FROM (SELECT i.*, true FROM unnest(w.index_oids, w.index_definitions) i(id, definition)
-                        WHERE i.id <> ALL (coalesce(n.index_oids, '{}'))
-                        UNION ALL
-                       SELECT i.*, false FROM unnest(n.index_oids, d.index_definitions) i(id, definition)
-                        WHERE i.id <> ALL (coalesce(w.index_oids, '{}'))) o(id, definition, gone)
+                 FROM (SELECT id, b.id IS NULL, coalesce(a.definition, b.definition)
+                         FROM unnest(w.index_oids, w.index_definitions) a(id, definition)
+                         FULL JOIN unnest(n.index_oids, d.index_definitions) b(id, definition) USING (id)
+                        WHERE a.id IS NULL OR b.id IS NULL) o(id, gone, definition)
                 -- the definition without name and storage options; after a column or function was renamed, or a dump
                 -- wrote a cast differently, it is another one, once
                 CROSS JOIN LATERAL (
@@ -118,29 +113,25 @@ CREATE FUNCTION ff_internal.write_differences(
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    state CONSTANT text := ff_internal.column_list('ff_internal.table_state');
+    state CONSTANT text := ff_internal.column_list('ff_internal.table_state')
+                           || ', epoch_id, seen_at, index_definitions, indexed_columns';
 BEGIN
     PERFORM ff_internal.write_changes(differences, epoch, previous, snapshot_at);
 
     EXECUTE format($q$
-        UPDATE ff_internal.relation r
-           SET (%s) = ROW((d.now).*), epoch_id = $2, seen_at = $4, index_definitions = d.index_definitions,
-               indexed_columns = d.indexed_columns,
-               changes_since_sample = r.changes_since_sample + d.changed_rows
-                   -- a rewrite moves every row
-                   + CASE WHEN (d.now).relfilenode = r.relfilenode THEN 0
-                          ELSE coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM ff_internal.user_table o
-                                          WHERE o.relid = r.relid), 100) END
-          FROM unnest($1) d WHERE r.rel_id = (d.was).rel_id AND r.relid = (d.now).relid $q$, state)
-      USING differences, epoch, previous, snapshot_at;
-
-    EXECUTE format($q$
-        INSERT INTO ff_internal.relation (system_identifier, database_oid, %s, index_definitions, indexed_columns,
-               opened_at, epoch_id, seen_at, changes_since_sample)
-        SELECT s.system_identifier, s.database_oid, (d.now).*, d.index_definitions, d.indexed_columns, $4, $2, $4,
+        INSERT INTO ff_internal.relation AS r (system_identifier, database_oid, opened_at, changes_since_sample, %1$s)
+        SELECT s.system_identifier, s.database_oid, $4,
                d.changed_rows
+               -- a rewrite moves every row
+               + CASE WHEN (d.now).relfilenode <> (d.was).relfilenode
+                      THEN coalesce((SELECT greatest(o.reltuples, 100)::bigint FROM ff_internal.user_table o
+                                      WHERE o.relid = (d.now).relid), 100) ELSE 0 END,
+               (d.now).*, $2, $4, d.index_definitions, d.indexed_columns
           FROM unnest($1) d CROSS JOIN ff_internal.server s
-         WHERE (d.was).rel_id IS NULL $q$, state)
+         WHERE (d.now).relid IS NOT NULL
+        ON CONFLICT (system_identifier, database_oid, relid) WHERE closed_at IS NULL DO UPDATE
+           SET (%1$s) = ROW(%2$s), changes_since_sample = r.changes_since_sample + EXCLUDED.changes_since_sample $q$,
+        state, regexp_replace(state, '(\w+)', 'EXCLUDED.\1', 'g'))
       USING differences, epoch, previous, snapshot_at;
 
     EXECUTE format($q$

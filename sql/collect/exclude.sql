@@ -28,8 +28,7 @@ BEGIN
     tables := ff_internal.tables_matching(pattern);
     IF tables ^@ '0 ' THEN
         RAISE WARNING 'no table matches % now', pattern
-            USING HINT = 'Tables made later may; ff_include() removes it.'
-                         || CASE WHEN pattern ~ '"' THEN ' In a pattern, names have no quotes.' ELSE '' END;
+            USING HINT = 'Tables made later may; ff_include() removes it. In a pattern, names have no quotes.';
     END IF;
     RETURN format('%s leaves out %s', pattern, tables);
 END

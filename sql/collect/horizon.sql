@@ -1,48 +1,24 @@
 -- Which sessions, slots and prepared transactions hold back pruning.
 
--- What a session's statement does, without any literal of it: its text in pg_stat_statements, where parameters stand
--- for constants, or else its first word; NULL if that is no keyword.
-CREATE FUNCTION ff_internal.statement_shown(query text, id bigint) RETURNS text
-LANGUAGE plpgsql STABLE
-AS $$
-DECLARE
-    reader     CONSTANT text := (SELECT format('%I.pg_stat_statements', n.nspname)
-                                   FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-                                  WHERE e.extname = 'pg_stat_statements');
-    first_word CONSTANT text := substring(query FROM '^[\s(]*([A-Za-z]+)');
-    shown      text;
-BEGIN
-    IF reader IS NOT NULL AND id IS NOT NULL THEN
-        BEGIN
-            EXECUTE format('SELECT min(s.query) FROM %s(true) s WHERE s.queryid = $1', reader) INTO shown USING id;
-        EXCEPTION WHEN object_not_in_prerequisite_state OR insufficient_privilege THEN
-            shown := NULL;  -- not preloaded, or not ours to read
-        END;
-    END IF;
-    shown := left(regexp_replace(shown, '[[:cntrl:][:space:]]+', ' ', 'g'), 200);
-    -- utility statements before PostgreSQL 16, and entries evicted while they ran, keep their constants
-    IF shown !~ '''|[$][^0-9]|(^|[^$[:alnum:]_])[0-9]' THEN
-        RETURN shown;
-    END IF;
-    RETURN (SELECT upper(k.word) FROM pg_get_keywords() k WHERE k.word = lower(first_word));
-END
-$$;
-
 -- What holds back pruning of the observed database's tables now; columns as in horizon_history. since: NULL for a slot;
--- catalog_only: holds back system catalogs only.
+-- catalog_only: holds back system catalogs only. doing: of a session's statement its text in the history, or the first
+-- word if that is a keyword: no literal.
 CREATE FUNCTION ff_internal.horizon_holders(
     OUT kind text, OUT holder text, OUT role_name name, OUT application text, OUT since timestamptz, OUT xids bigint,
     OUT catalog_only boolean, OUT doing text) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
-    -- Only sessions of this database hold back its tables. Pruning ignores the snapshots of VACUUM. A WAL sender holds
-    -- back by hot_standby_feedback without a slot.
+    -- Pruning ignores the snapshots of VACUUM. A WAL sender holds back by hot_standby_feedback without a slot.
     SELECT CASE WHEN w.sender THEN 'standby feedback'
                 WHEN a.state LIKE 'idle in transaction%' THEN 'idle in transaction' ELSE 'transaction' END,
            'pid ' || a.pid, a.usename, a.application_name,
            CASE WHEN w.sender THEN a.backend_start ELSE a.xact_start END,
            greatest(age(a.backend_xmin), age(a.backend_xid))::bigint, false,
-           CASE WHEN NOT w.sender THEN ff_internal.statement_shown(a.query, a.query_id) END
+           CASE WHEN NOT w.sender THEN coalesce(
+               (SELECT left(regexp_replace(s.text, '[[:cntrl:][:space:]]+', ' ', 'g'), 200)
+                  FROM ff_internal.statement s WHERE s.queryid = a.query_id AND s.closed_at IS NULL LIMIT 1),
+               (SELECT upper(k.word) FROM pg_get_keywords() k
+                 WHERE k.word = lower(substring(a.query FROM '^[\s(]*([A-Za-z]+)')))) END
       FROM ff_internal.server v CROSS JOIN pg_stat_activity a
      CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender)
      WHERE v.observed IS NULL

@@ -6,17 +6,16 @@ CREATE FUNCTION ff_internal.summarizing(access_method oid, server_version intege
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_summarizing';
 
--- Returns the columns whose change makes an update touch this index, and their roles: key, include, expression,
--- predicate, whole row. Evaluates nothing: pg_depend has the columns of expressions and predicate; an expression
--- without any is taken for a whole row.
+-- The columns whose change makes an update touch this index. pg_depend has those of expressions and predicate; an
+-- expression without any is taken for a whole row.
 CREATE FUNCTION ff_internal.index_columns(index oid, OUT attnum smallint, OUT column_name name, OUT role text)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 4
 BEGIN ATOMIC
     SELECT a.attnum, a.attname, CASE
-           WHEN a.attnum = ANY (x.indkey)
-               -- indkey counts from 0
-               THEN CASE WHEN array_position(x.indkey::int2[], a.attnum) < x.indnkeyatts THEN 'key' ELSE 'include' END
+           -- indkey counts from 0
+           WHEN array_position(x.indkey::int2[], a.attnum) < x.indnkeyatts THEN 'key'
+           WHEN a.attnum = ANY (x.indkey) THEN 'include'
            WHEN d.whole_row THEN 'whole row'
            WHEN x.indpred IS NULL THEN 'expression'
            WHEN x.indexprs IS NULL THEN 'predicate'
@@ -35,26 +34,24 @@ BEGIN ATOMIC
      ORDER BY a.attnum;
 END;
 
--- Returns the enabled triggers that may change a row before it is updated, and the columns that they do change: those
--- that the text of a function assigns at the start of a statement (NEW.a := ...), or the first argument of a function
--- in C, if it is a column, as in moddatetime(a). fired_by: UPDATE OF these; NULL: any. changes: NULL: none is known.
--- hub/observe.sql has the same for a mirror.
+-- The enabled triggers that may change a row before it is updated, and the columns that they do change: those that the
+-- text of a function assigns (NEW.a := ...), or the first argument of a function in C, as in moddatetime(a). fired_by:
+-- UPDATE OF these; NULL: any. changes: NULL: none is known. hub/observe.sql has the same for a mirror.
 CREATE FUNCTION ff_internal.update_triggers(relation oid, OUT name name, OUT fired_by int2[], OUT changes text[])
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
     SELECT t.tgname, CASE WHEN cardinality(t.tgattr::int2[]) > 0 THEN t.tgattr::int2[] END,
            (SELECT array_agg(DISTINCT a.attname::text)
-              FROM (SELECT CASE WHEN m.match[2] ~ '^"' THEN replace(trim(BOTH '"' FROM m.match[2]), '""', '"')
-                                ELSE lower(m.match[2]) END
-                      FROM regexp_matches(regexp_replace(regexp_replace(p.prosrc, '--[^\n]*', ' ', 'g'),
-                                                         '/\*.*?\*/', ' ', 'g'),
-                               '(^|;|\m(?:begin|then|else|loop)\M)\s*new\s*\.\s*("[^"]+"|[\w$]+)\s*:?=', 'gi') m(match)
-                     WHERE l.lanname NOT IN ('c', 'internal')
-                    UNION ALL
-                    SELECT split_part(encode(t.tgargs, 'escape'), '\000', 1)
-                     WHERE l.lanname IN ('c', 'internal')) c(name)
-              JOIN pg_attribute a ON a.attrelid = relation AND a.attname = c.name AND a.attnum > 0)
+              FROM regexp_matches(
+                       CASE WHEN l.lanname IN ('c', 'internal')
+                            THEN 'new."' || split_part(encode(t.tgargs, 'escape'), '\000', 1) || '"='
+                            ELSE regexp_replace(regexp_replace(p.prosrc, '--[^\n]*', ' ', 'g'),
+                                                '/\*.*?\*/', ' ', 'g') END,
+                       '(^|;|\m(?:begin|then|else|loop)\M)\s*new\s*\.\s*("[^"]+"|[\w$]+)\s*:?=', 'gi') m(match)
+              JOIN pg_attribute a ON a.attrelid = relation AND a.attnum > 0 AND a.attname =
+                   CASE WHEN m.match[2] ~ '^"' THEN replace(trim(BOTH '"' FROM m.match[2]), '""', '"')
+                        ELSE lower(m.match[2]) END)
       FROM pg_trigger t
       JOIN pg_proc p ON p.oid = t.tgfoid
       JOIN pg_language l ON l.oid = p.prolang
@@ -68,35 +65,30 @@ BEGIN ATOMIC
      WHERE o.kind = 'table' AND o.id = relation;
 END;
 
--- Returns the columns that an UPDATE of these changes, those that triggers change then, and the stored generated
--- columns that depend on them; NULL: unknown.
+-- These columns, those that triggers change if they are updated, and the stored generated columns that depend on them.
 CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE STRICT
 AS $$
 BEGIN
-    columns := columns || coalesce(
-        (SELECT array_agg(c.name)
-           FROM ff_internal.update_triggers(relation) t
-          CROSS JOIN LATERAL unnest(t.changes) c(name)
-          WHERE t.fired_by IS NULL
-             OR EXISTS (SELECT FROM pg_attribute a
-                         WHERE a.attrelid = relation AND a.attnum = ANY (t.fired_by) AND a.attname = ANY (columns))),
-        '{}');
+    columns := columns || ARRAY(
+        SELECT unnest(t.changes) FROM ff_internal.update_triggers(relation) t
+         WHERE t.fired_by IS NULL
+            OR EXISTS (SELECT FROM pg_attribute a
+                        WHERE a.attrelid = relation AND a.attnum = ANY (t.fired_by) AND a.attname = ANY (columns)));
     RETURN ARRAY(
-    SELECT DISTINCT c.name
-      FROM (SELECT unnest(columns) AS name
-            UNION ALL
-            SELECT g.attname::text
-              FROM pg_attribute g
-              JOIN pg_attrdef e ON e.adrelid = g.attrelid AND e.adnum = g.attnum
-              JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = g.attrelid
-                              AND d.refobjsubid > 0 AND d.refobjsubid <> g.attnum
-                              AND (d.classid = 'pg_attrdef'::regclass AND d.objid = e.oid
-                                   OR d.classid = 'pg_class'::regclass AND d.objid = g.attrelid
-                                      AND d.objsubid = g.attnum)
-              JOIN pg_attribute b ON b.attrelid = g.attrelid AND b.attnum = d.refobjsubid
-             WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)) c
-     ORDER BY c.name);
+        SELECT unnest(columns)
+        UNION
+        SELECT g.attname::text
+          FROM pg_attribute g
+          JOIN pg_attrdef e ON e.adrelid = g.attrelid AND e.adnum = g.attnum
+          -- of the column before PostgreSQL 16, later of its default
+          JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = g.attrelid
+               AND d.refobjsubid > 0 AND d.refobjsubid <> g.attnum
+               AND (d.classid = 'pg_attrdef'::regclass AND d.objid = e.oid
+                    OR d.classid = 'pg_class'::regclass AND d.objid = g.attrelid AND d.objsubid = g.attnum)
+          JOIN pg_attribute b ON b.attrelid = g.attrelid AND b.attnum = d.refobjsubid
+         WHERE g.attrelid = relation AND g.attgenerated = 's' AND b.attname = ANY (columns)
+         ORDER BY 1);
 END
 $$;
 
@@ -126,16 +118,14 @@ BEGIN
 END
 $$;
 
--- The tables that a name without a schema may mean: those of the name with all of these columns, one per tenant, say.
--- Empty if one of that name is temporary, which hides them.
+-- The tables that a name without a schema may mean: those of the name with all of these columns. None if one of that
+-- name is temporary, which hides them.
 CREATE FUNCTION ff_internal.tables_named(relation_name text, columns text[]) RETURNS oid[]
 LANGUAGE sql STABLE
-RETURN (SELECT coalesce(array_agg(c.oid) FILTER (WHERE c.fits), '{}')
-          FROM (SELECT t.oid, t.relpersistence = 't' AS hides,
-                       coalesce(columns <@ ARRAY(SELECT a.attname::text FROM pg_attribute a
-                                                  WHERE a.attrelid = t.oid AND NOT a.attisdropped), true) AS fits
-                  FROM pg_class t WHERE t.relname = relation_name AND t.relkind IN ('r', 'p')) c
-        HAVING bool_or(c.hides) IS NOT TRUE);
+RETURN (SELECT coalesce(array_agg(t.oid) FILTER (WHERE columns IS NULL OR columns <@ ARRAY(
+                   SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = t.oid AND NOT a.attisdropped)), '{}')
+          FROM pg_class t WHERE t.relname = relation_name AND t.relkind IN ('r', 'p')
+        HAVING bool_or(t.relpersistence = 't') IS NOT TRUE);
 
 -- The targets of statements that write a table, under its name or that of a partitioned table above it. part: of what a
 -- statement did, that of the table so named; statements that count for several are divided by the rows that each had
@@ -167,9 +157,9 @@ BEGIN ATOMIC
      WHERE p.part > 0;
 END;
 
--- Returns the UPDATE statements of a table in the history since a time, and the columns that each changes (NULL:
--- unknown); of these, computed are not set to a given value, see statement_target. rows: for an UPDATE in a WITH query
--- those of the whole statement, because its own are unknown. seen_at: when it was first seen to have run.
+-- The UPDATE statements of a table since a time, and the columns that each changes (NULL: unknown); of these, computed
+-- are not set to a given value, see statement_target. rows: for an UPDATE in a WITH query those of the whole statement,
+-- because its own are unknown. seen_at: when it was first seen to have run.
 CREATE FUNCTION ff_internal.updates_seen(
     relation oid, since timestamptz, OUT statement_id bigint, OUT how text, OUT columns text[], OUT computed text[],
     OUT calls numeric, OUT rows numeric, OUT began_at timestamptz, OUT seen_at timestamptz)
@@ -200,23 +190,21 @@ AS $$
                        * (SELECT sum(i.updated) FROM ff_internal.counter_interval i
                            WHERE i.rel_id = c.rel_id AND i.ended_at > min(s.began_at)), true)
       FROM ff_internal.relation r
-     CROSS JOIN LATERAL (SELECT * FROM ff_internal.updates_seen(r.relid, now() - ff_internal.lookback()) u
-                          WHERE u.rows > 0) s
+     CROSS JOIN LATERAL ff_internal.updates_seen(r.relid, now() - ff_internal.lookback()) s
      CROSS JOIN LATERAL (SELECT ARRAY(SELECT a.attname::text FROM pg_attribute a
                                        WHERE a.attrelid = r.relid AND a.attnum = ANY (c.reindexed_columns))) i(columns)
-     WHERE r.rel_id = c.rel_id
+     WHERE r.rel_id = c.rel_id AND s.rows > 0
 $$;
 
 CREATE VIEW ff_internal.last_change AS
-SELECT c.rel_id, c.changed_at,
+SELECT h.rel_id, max(h.seen_at) AS changed_at,
        -- the sample taken with the change still counts versions from before it
-       coalesce((SELECT min(o.began_at) FROM ff_internal.collection o WHERE o.began_at > c.changed_at), 'infinity')
+       coalesce((SELECT min(o.began_at) FROM ff_internal.collection o WHERE o.began_at > max(h.seen_at)), 'infinity')
            AS samples_from
-  FROM (SELECT h.rel_id, max(h.seen_at) AS changed_at
-          FROM ff_internal.change h
-         WHERE CASE h.kind WHEN 'fillfactor' THEN true
-                           WHEN 'indexes' THEN h.reindexed_columns IS DISTINCT FROM '{}' AND ff_internal.reblocks(h) END
-         GROUP BY h.rel_id) c;
+  FROM ff_internal.change h
+ WHERE CASE h.kind WHEN 'fillfactor' THEN true
+                   WHEN 'indexes' THEN h.reindexed_columns IS DISTINCT FROM '{}' AND ff_internal.reblocks(h) END
+ GROUP BY h.rel_id;
 COMMENT ON VIEW ff_internal.last_change IS
 'When a table''s fillfactor or the updates that its indexes keep from being HOT last changed (changed_at), and the '
 'time from which on samples reflect that (samples_from).';

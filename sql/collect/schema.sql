@@ -1,18 +1,17 @@
--- What was seen of every table, when, and in which epoch of the counters. Counters are stored as
--- differences, never as totals, so that nothing can subtract across a reset; relation has the baselines.
+-- What was seen of every table, when, and in which epoch of the counters. Counters are stored as differences, so that
+-- nothing can subtract across a reset; relation has the baselines.
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.epoch (
     -- A span in which cumulative counters only grow; no interval crosses its end.
     epoch_id          integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    system_identifier bigint NOT NULL, -- identifier of the cluster
-    database_oid      oid NOT NULL,  -- OID of the database then
-    timeline          bigint NOT NULL, -- WAL timeline, changes with a promotion
+    system_identifier bigint NOT NULL, -- the cluster
+    database_oid      oid NOT NULL,  -- the database
+    timeline          bigint NOT NULL, -- changes with a promotion
     server_version    integer NOT NULL, -- server_version_num
-    database_reset    timestamptz,   -- pg_stat_database.stats_reset at the last collection; resetting a single table's
-        -- counters moves it, too, but ends no epoch
+    database_reset    timestamptz,   -- pg_stat_database.stats_reset; a single table's reset moves it but ends no epoch
     cluster_reset     timestamptz,   -- pg_stat_bgwriter.stats_reset; moved by a crash
-    began_at          timestamptz NOT NULL -- first collection in this epoch
+    began_at          timestamptz NOT NULL -- its first collection
 );
 $$);
 
@@ -22,30 +21,28 @@ CREATE TABLE ff_internal.collection (
     collection_id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     epoch_id        integer NOT NULL,
     began_at        timestamptz NOT NULL, -- when the counters were read
-    ended_at        timestamptz,     -- NULL: running, or ended by an error
-    relations       integer NOT NULL CHECK (relations >= 0), -- heap tables whose counters were read
-    changed         integer NOT NULL CHECK (changed >= 0), -- tables for which an interval was written
-    sampled         integer CHECK (sampled >= 0), -- tables whose pages were sampled
-    skipped         integer CHECK (skipped >= 0), -- tables that were locked or gone when their turn came
+    ended_at        timestamptz,     -- NULL: running, or failed
+    relations       integer NOT NULL CHECK (relations >= 0), -- tables read
+    changed         integer NOT NULL CHECK (changed >= 0), -- intervals written
+    sampled         integer CHECK (sampled >= 0), -- tables sampled
+    skipped         integer CHECK (skipped >= 0), -- tables that were locked or gone
     failed          integer CHECK (failed >= 0), -- tables that raised another error, see problem
     deferred        integer CHECK (deferred >= 0), -- tables left for the next collection
-    track_counts    boolean NOT NULL, -- setting of the collecting session
-    open_writers    integer NOT NULL CHECK (open_writers >= 0),
-        -- sessions writing since before the previous collection: their updates are not counted yet
-    own_inserts     bigint NOT NULL, -- this table's counter of inserted rows; it falls if all counters are reset
+    track_counts    boolean NOT NULL, -- the setting
+    open_writers    integer NOT NULL CHECK (open_writers >= 0), -- sessions whose updates are not counted yet
+    own_inserts     bigint NOT NULL, -- this table's counter of inserted rows, see current_epoch()
     next_xid        xid8,            -- next transaction id
-    busy_ms         float8,           -- time spent so far in statements and open transactions by sessions of this
-        -- database, milliseconds
+    busy_ms         float8,          -- time in statements and open transactions so far, milliseconds
     blocks_read     bigint CHECK (blocks_read >= 0), -- blocks of this database read so far
     read_ms         float8 CHECK (read_ms >= 0), -- time for these, milliseconds; NULL: track_io_timing was off
-    read_us         float8           -- microseconds to read a block, mean over the lookback; NULL: too few were timed
+    read_us         float8           -- to read a block, microseconds, over the lookback; NULL: too few were timed
 );
 $$);
 CREATE INDEX collection_began_at ON ff_internal.collection (began_at);
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.counters AS (
-    -- What the server counts for a table, in a baseline since the last reset.
+    -- What the server counts for a table; in a baseline, since the last reset.
     inserted        bigint,          -- rows inserted
     updated         bigint,          -- rows updated, rolled-back updates included
     hot_updated     bigint,          -- rows HOT updated
@@ -62,28 +59,27 @@ $$);
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.relation (
     -- A table, followed through renames and restores, as of seen_at, and the baseline of its counters.
-    rel_id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- key of the history; never reused
-    system_identifier bigint NOT NULL, -- cluster in which relid is valid
-    database_oid      oid NOT NULL,  -- database in which relid is valid
-    relid             oid NOT NULL,  -- OID of the table
-    created_xid       xid NOT NULL,  -- transaction that created the table, see user_table
+    rel_id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- key of the history
+    system_identifier bigint NOT NULL, -- where relid is valid
+    database_oid      oid NOT NULL,  -- where relid is valid
+    relid             oid NOT NULL,  -- the table
+    created_xid       xid NOT NULL,  -- transaction that created it, see user_table
     nspname           name NOT NULL, -- schema
     relname           name NOT NULL, -- name
     relfilenode       oid NOT NULL,  -- file; a rewrite or TRUNCATE changes it
     reloptions        text[],        -- storage options, as stored
     fillfactor        smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective, percent
-    index_oids        oid[],         -- its valid indexes, sorted; NULL: none
+    index_oids        oid[],         -- its valid indexes; NULL: none
     analyzes          bigint NOT NULL, -- analyzes, manual and automatic
-    reset_at          timestamptz,   -- when its counters were reset, -infinity: never; NULL: unknown
+    reset_at          timestamptz,   -- of its counters, see counters()
     index_definitions text[],        -- CREATE INDEX statements
     indexed_columns   smallint[],    -- see blocking_columns(); NULL: unknown
     opened_at         timestamptz NOT NULL, -- when it was first seen
-    closed_at         timestamptz,   -- when the table was found to be gone; NULL while it exists
+    closed_at         timestamptz,   -- when it was found to be gone
     epoch_id          integer NOT NULL, -- epoch of the baseline
-    seen_at           timestamptz NOT NULL, -- when the baseline was written, at the last collection that saw a change
+    seen_at           timestamptz NOT NULL, -- when the baseline was written
     sampled_at        timestamptz,   -- when its pages were last sampled
-    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0),
-        -- rows inserted, updated and deleted since then; all rows after a rewrite
+    changes_since_sample bigint NOT NULL DEFAULT 0 CHECK (changes_since_sample >= 0), -- rows; all after a rewrite
     LIKE ff_internal.counters INCLUDING COMMENTS
 ) WITH (fillfactor = 80);
 $$);
@@ -93,46 +89,39 @@ CREATE UNIQUE INDEX relation_open ON ff_internal.relation (system_identifier, da
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.counter_interval (
-    -- What a table's counters did between two collections of one epoch; no row if nothing changed.
+    -- What a table's counters did between two collections of one epoch, if anything.
     rel_id      bigint NOT NULL,
     began_at    timestamptz NOT NULL, -- the previous collection, or when the table was made
     ended_at    timestamptz NOT NULL CHECK (ended_at >= began_at), -- the collection that wrote it
     epoch_id    integer NOT NULL,
     rollup      smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: an hour; 2: a day
-    fillfactor  smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- effective at the end, percent
+    fillfactor  smallint NOT NULL CHECK (fillfactor BETWEEN 10 AND 100), -- at the end, percent
     rewritten   boolean NOT NULL,    -- the table got a new file
-    heap_bytes  bigint CHECK (heap_bytes >= 0), -- size of the main fork at the end, bytes; NULL: unknown
-    index_bytes bigint CHECK (index_bytes >= 0), -- size of all indexes at the end, bytes; NULL: unknown
+    heap_bytes  bigint CHECK (heap_bytes >= 0), -- main fork at the end, bytes
+    index_bytes bigint CHECK (index_bytes >= 0), -- all indexes at the end, bytes
     LIKE ff_internal.counters INCLUDING COMMENTS
 );
 $$);
-DO $$
-BEGIN
-    EXECUTE format('ALTER TABLE ff_internal.counter_interval ADD CHECK (least(%s) >= 0)',
-                   ff_internal.column_list('ff_internal.counters'));
-END
-$$;
 CREATE INDEX counter_interval_rel_id_ended_at ON ff_internal.counter_interval (rel_id, ended_at);
 CREATE INDEX counter_interval_rollup_ended_at ON ff_internal.counter_interval (rollup, ended_at);
 CREATE INDEX counter_interval_rewritten ON ff_internal.counter_interval (rel_id, ended_at) WHERE rewritten;
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.change (
-    -- Changes of a table's fillfactor, other storage options and indexes, one row per kind.
+    -- Changes of a table's fillfactor, other storage options and indexes, a row per kind.
     change_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     rel_id          bigint NOT NULL,
-    kind            text NOT NULL CHECK (kind IN ('fillfactor', 'indexes', 'options')),
-        -- fillfactor: the effective one; options: another storage option; indexes: one was dropped or became valid
-    before_at       timestamptz NOT NULL, -- last collection that saw the old state
-    seen_at         timestamptz NOT NULL CHECK (seen_at >= before_at), -- the first that saw the new state
-    epoch_id        integer NOT NULL, -- epoch of seen_at
+    kind            text NOT NULL CHECK (kind IN ('fillfactor', 'indexes', 'options')), -- options: others
+    before_at       timestamptz NOT NULL, -- last seen before
+    seen_at         timestamptz NOT NULL CHECK (seen_at >= before_at), -- first seen
+    epoch_id        integer NOT NULL,
     old_fillfactor  smallint NOT NULL CHECK (old_fillfactor BETWEEN 10 AND 100), -- effective, percent
     new_fillfactor  smallint NOT NULL CHECK (new_fillfactor BETWEEN 10 AND 100), -- effective, percent
-    old_options     text[],          -- storage options, as stored
-    new_options     text[],          -- storage options, as stored
-    dropped_indexes text[],          -- definitions of the dropped indexes; NULL: none
-    created_indexes text[],          -- definitions of the new indexes; NULL: none
-    reindexed_columns smallint[],    -- columns in blocking_columns() only before or only after; NULL: unknown
+    old_options     text[],          -- as stored
+    new_options     text[],          -- as stored
+    dropped_indexes text[],          -- definitions; NULL: none
+    created_indexes text[],          -- definitions; NULL: none
+    reindexed_columns smallint[],    -- blocking_columns() only before or only after; NULL: unknown
     judged_at       timestamptz,     -- when a collection last judged it; NULL: not yet
     verdict         text CHECK (verdict IN ('helped', 'no difference', 'hurt')), -- then; NULL: too early
     told            text CHECK (told IN ('helped', 'no difference', 'hurt')) -- verdict last noted in advice_event
@@ -144,9 +133,9 @@ CALL ff_internal.define($$
 CREATE TABLE ff_internal.setting_history (
     -- Server settings that ff_verify() judges: the first value, and each change.
     setting   text NOT NULL,         -- name
-    seen_at   timestamptz NOT NULL,  -- the collection that first saw the value
-    before_at timestamptz,           -- the last collection that saw another value; NULL: the first row
-    value     text,                  -- value for new sessions of the collecting role
+    seen_at   timestamptz NOT NULL,  -- first seen
+    before_at timestamptz,           -- last seen with another value; NULL: the first row
+    value     text,                  -- for new sessions
     unit      text,                  -- as in pg_settings; NULL: none
     PRIMARY KEY (setting, seen_at)
 );
@@ -179,14 +168,13 @@ CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_snapshot (
     -- What each collection read from pg_stat_statements, or why nothing.
     collection_id      bigint PRIMARY KEY,
-    snapshot_at        timestamptz NOT NULL, -- when the counters were read
-    stats_reset        timestamptz,  -- pg_stat_statements_info.stats_reset; no difference crosses it
-    evictions          bigint,       -- pg_stat_statements_info.dealloc: evictions so far
-    hidden             integer CHECK (hidden >= 0), -- entries of other roles that the collecting role may not see
-    left_out           integer CHECK (left_out >= 0), -- statements that write but are not followed
-    lost               integer CHECK (lost >= 0), -- entries whose counters were reset, or may have been
-    reason             text,         -- why nothing was read; NULL: it was
-    texts_reason       text,         -- why texts of new statements could not be read; NULL: they could
+    snapshot_at        timestamptz NOT NULL, -- when it was read
+    stats_reset        timestamptz,  -- pg_stat_statements_info.stats_reset
+    evictions          bigint,       -- so far: pg_stat_statements_info.dealloc
+    hidden             integer CHECK (hidden >= 0), -- entries of other roles
+    left_out           integer CHECK (left_out >= 0), -- statements not followed
+    reason             text,         -- why nothing was read
+    texts_reason       text,         -- why texts of new statements could not be read
     CHECK ((reason IS NULL) = (stats_reset IS NOT NULL))
 );
 $$);
@@ -194,18 +182,16 @@ CREATE INDEX statement_snapshot_snapshot_at ON ff_internal.statement_snapshot (s
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement (
-    -- Statements read. A statement is closed when its table is gone; if it returns, it gets a new row.
+    -- Statements read. A closed one that returns gets a new row.
     statement_id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     queryid            bigint NOT NULL, -- pg_stat_statements.queryid
     toplevel           boolean NOT NULL, -- sent by a client, not run inside a function
     kind               text NOT NULL CHECK (kind IN ('write', 'unattributed', 'other')),
-        -- write: a table it writes is known; unattributed: none is; other: writes no table, not followed
-    text               text CHECK (length(text) <= 4000), -- the first 4000 characters, constants as ?; other: NULL
-    text_bytes         integer CHECK (text_bytes >= 0), -- length of the whole text
+        -- unattributed: no table that it writes is known; other: writes none, not followed
+    text               text CHECK (length(text) <= 4000), -- constants as ?; other: NULL
     reason             text,         -- why its text could not be read
     opened_at          timestamptz NOT NULL, -- when it was read
-    closed_at          timestamptz   -- when its table was gone, it had not been called for a week, or another took its
-        -- place; NULL: followed
+    closed_at          timestamptz   -- see close_statements(), admit_statements(); NULL: followed
 );
 $$);
 CREATE UNIQUE INDEX statement_open ON ff_internal.statement (queryid, toplevel) WHERE closed_at IS NULL;
@@ -214,16 +200,15 @@ CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_target (
     -- The tables that a statement writes.
     statement_id  bigint NOT NULL,
-    "position"    smallint NOT NULL, -- order in the statement, from 1
-    command       text NOT NULL CHECK (command IN ('INSERT', 'UPDATE', 'DELETE', 'COPY')), -- what it does to the table
-    how           text NOT NULL CHECK (how IN ('top', 'on_conflict', 'merge', 'cte')),
-        -- place in the statement; cte: in a WITH query, whose rows are not counted
+    "position"    integer NOT NULL, -- in the statement, from 1
+    command       text NOT NULL CHECK (command IN ('INSERT', 'UPDATE', 'DELETE', 'COPY')), -- to the table
+    how           text NOT NULL CHECK (how IN ('top', 'on_conflict', 'merge', 'cte')), -- place in the statement
     relation_name text NOT NULL,     -- as written
     relid         oid,               -- the table; NULL: see reason
     rel_id        bigint,            -- key in relation; NULL for a partitioned table
-    columns       text[],            -- columns that an UPDATE changes, as written; not those set to what they are
+    columns       text[],            -- columns that an UPDATE changes, not those set to what they are
     computed      text[],            -- of these, those set to more than a given value, which may be what they are
-    shared        boolean NOT NULL DEFAULT false, -- without a schema: may be any table of that name with these columns
+    shared        boolean NOT NULL DEFAULT false, -- may be any table of that name with these columns
     reason        text,              -- why the table is unknown
     PRIMARY KEY (statement_id, "position"),
     CHECK ((relid IS NULL) = (reason IS NOT NULL))
@@ -234,15 +219,15 @@ CREATE INDEX statement_target_shared ON ff_internal.statement_target (relation_n
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.statement_counters AS (
-    -- What pg_stat_statements counts for a statement; in an entry, since it was entered.
+    -- What pg_stat_statements counts for a statement.
     calls          bigint,           -- executions
-    rows           bigint,           -- rows of the statement itself, without its WITH queries
+    rows           bigint,           -- rows, without those of WITH queries
     total_ms       float8,           -- execution time, milliseconds
     squares        float8,           -- sum of squared execution times, ms^2
     blocks_hit     bigint,           -- shared buffer hits
     blocks_read    bigint,           -- blocks read into shared buffers
     blocks_dirtied bigint,           -- blocks dirtied
-    blocks_written bigint,           -- blocks that the statement itself had to write
+    blocks_written bigint,           -- blocks it had to write itself
     wal_records    bigint,           -- WAL records
     wal_fpi        bigint,           -- full-page images in the WAL
     wal_bytes      bigint            -- WAL, bytes
@@ -252,23 +237,22 @@ $$);
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.statement_entry AS (
     -- An entry of pg_stat_statements.
-    queryid    bigint,               -- hash of the statement
-    toplevel   boolean,              -- sent by a client, not run inside a function
-    userid     oid,                  -- role that ran it
+    queryid    bigint,
+    toplevel   boolean,
+    userid     oid,
     entered_at timestamptz,          -- when it was entered; NULL before pg_stat_statements 1.11
-    min_ms     float8,               -- shortest execution, milliseconds
-    max_ms     float8,               -- longest execution, milliseconds
-    counted    ff_internal.statement_counters -- its counters
+    min_ms     float8,
+    max_ms     float8,
+    counted    ff_internal.statement_counters
 );
 $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_baseline (
-    -- The entries of pg_stat_statements at the last snapshot that saw a change.
+    -- Entries of pg_stat_statements when they last changed.
     statement_id       bigint NOT NULL,
-    userid             oid NOT NULL, -- role that ran the statement
-    stats_reset        timestamptz NOT NULL, -- as in statement_snapshot
-    seen_at            timestamptz NOT NULL, -- time of that snapshot
+    userid             oid NOT NULL, -- its role
+    seen_at            timestamptz NOT NULL, -- that snapshot
     entry              ff_internal.statement_entry NOT NULL, -- the entry then
     PRIMARY KEY (statement_id, userid)
 ) WITH (fillfactor = 70);
@@ -276,19 +260,20 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.statement_history (
-    -- What a statement did between two snapshots, all roles together; no row if it was not called.
+    -- What a statement did between two snapshots, if it was called.
     statement_id       bigint NOT NULL,
     began_at           timestamptz NOT NULL, -- the previous snapshot
     ended_at           timestamptz NOT NULL CHECK (ended_at >= began_at), -- the snapshot that wrote it
     epoch_id           integer NOT NULL,
-    rollup             smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- 0: one collection; 1: an hour; 2:
-        -- a day
+    rollup             smallint NOT NULL DEFAULT 0 CHECK (rollup BETWEEN 0 AND 2), -- as in counter_interval
     LIKE ff_internal.statement_counters INCLUDING COMMENTS,
     CHECK (calls > 0)
 );
 $$);
 DO $$
 BEGIN
+    EXECUTE format('ALTER TABLE ff_internal.counter_interval ADD CHECK (least(%s) >= 0)',
+                   ff_internal.column_list('ff_internal.counters'));
     EXECUTE format('ALTER TABLE ff_internal.statement_history ADD CHECK (num_nulls(%1$s) = 0 AND least(%1$s) >= 0)',
                    ff_internal.column_list('ff_internal.statement_counters'));
 END
@@ -302,13 +287,13 @@ CALL ff_internal.define($$
 CREATE TABLE ff_internal.horizon_history (
     -- What held back pruning for longer than fillfactor_advisor.snapshot_age, one row per holder and start.
     kind          text NOT NULL,     -- kind of holder, as last seen
-    holder        text NOT NULL,     -- process, prepared transaction or slot
+    holder        text NOT NULL,     -- process, gid or slot
     role_name     name,              -- its role
     application   text,              -- application_name, or the slot's plugin
-    since         timestamptz NOT NULL, -- start of its transaction; for a slot the first collection that saw it
+    since         timestamptz NOT NULL, -- start of its transaction; of a slot: first seen
     last_seen_at  timestamptz NOT NULL, -- last collection that saw it
-    xids          bigint NOT NULL,   -- most transactions begun after its snapshot
-    doing         text,              -- what its statement did when last seen, without literals, or the slot's state
+    xids          bigint NOT NULL,   -- transactions begun after its snapshot, most
+    doing         text,              -- see horizon_holders()
     PRIMARY KEY (holder, since),
     CHECK (kind IN ('transaction', 'idle in transaction', 'prepared transaction', 'replication slot',
                     'standby feedback'))

@@ -1,8 +1,8 @@
 -- Which statements write which table and column, how often, at what cost. Everything else works
 -- without it; statement_snapshot.reason says what is missing then.
 
--- Returns the tables that a statement writes, one row per command and table, see statement_target; for an unreadable
--- text one row with the reason. conflict_key: constraint of ON CONFLICT. Only parses: looks up and executes nothing.
+-- The tables that a statement writes, one row per command and table, see statement_target; for an unreadable text one
+-- row with the reason. conflict_key: constraint of ON CONFLICT. Only parses: looks up and executes nothing.
 CREATE FUNCTION ff_internal.parse_statement(
     query text, OUT command text, OUT schema_name text, OUT relation_name text, OUT columns text[],
     OUT computed text[], OUT conflict_key text, OUT how text, OUT reason text) RETURNS SETOF record
@@ -11,8 +11,7 @@ AS 'MODULE_PATHNAME', 'ff_parse_statement';
 
 -- Returns the table that a name in a statement means, or the reason why none is known; neither for system tables and
 -- our own. The session's search_path is unknown: a name without a schema may mean each table of that name that has
--- these columns (shared, see tables_named()), views only if there is no table. pg_catalog comes first in every
--- search_path.
+-- these columns (shared, see tables_named()), views only if there is no table.
 CREATE FUNCTION ff_internal.resolve(
     schema_name text, relation_name text, columns text[], OUT relid oid, OUT reason text, OUT shared boolean)
 LANGUAGE sql STABLE
@@ -35,15 +34,12 @@ AS $$
                        THEN 'several tables of that name: ' || m.names
                        WHEN m.temporary OR $1 = 'pg_temp' THEN 'temporary table'
                        WHEN m.tables > 0 THEN NULL
-                       WHEN m.relkind IS NULL
-                       THEN 'no table of that name in this database: dropped, renamed or temporary'
-                            || CASE WHEN EXISTS (SELECT FROM ff_internal.observed)
-                                    THEN ', or a view or foreign table of the source' ELSE '' END
+                       WHEN m.relkind IS NULL THEN 'no table of that name in this database'
                        WHEN m.relkind = 'f' THEN 'foreign table' ELSE 'view' END) r(reason)
 $$;
 
--- Returns this database's entries, the last reset of the statistics, the evictions since then, and what to select the
--- texts from (columns as in pg_stat_statements). An error says why nothing can be read.
+-- This database's entries, and what to select their texts from (columns as in pg_stat_statements). An error says why
+-- nothing can be read.
 CREATE FUNCTION ff_internal.read_statements(
     OUT stats_reset timestamptz, OUT evictions bigint, OUT entries ff_internal.statement_entry[], OUT texts text)
 LANGUAGE plpgsql VOLATILE
@@ -58,10 +54,9 @@ BEGIN
     ELSIF said->>'reason' IS NOT NULL THEN
         RAISE '%', said->>'reason';
     ELSIF said IS NOT NULL THEN
-        texts := $q$(SELECT v.database_oid AS dbid, t.*
-                       FROM ff_internal.own_server() v, ff_internal.observed o,
+        texts := $q$(SELECT t.* FROM ff_internal.observed o,
                             jsonb_to_recordset(o.said->'texts') t(queryid bigint, toplevel boolean, query text)
-                      WHERE o.kind = 'statements')$q$;
+                      WHERE o.kind = 'statements') s$q$;
         -- before pg_stat_statements 1.9, a fall of a counter shows a reset
         stats_reset := coalesce((said->>'stats_reset')::timestamptz, 'epoch');
         evictions := said->>'evictions';
@@ -69,31 +64,27 @@ BEGIN
                            FROM jsonb_array_elements(said->'entries') e);
         RETURN;
     END IF;
-    SELECT format('%I.pg_stat_statements', n.nspname), p.proargnames INTO reader, columns
+    SELECT format('%s.pg_stat_statements', e.extnamespace::regnamespace), p.proargnames INTO reader, columns
       FROM pg_extension e
-      JOIN pg_namespace n ON n.oid = e.extnamespace
-      JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = e.extname AND p.proargtypes::text = '16'
+      JOIN pg_proc p ON p.pronamespace = e.extnamespace AND p.proname = e.extname AND p.proargtypes::text = '16'
      WHERE e.extname = 'pg_stat_statements';
     IF reader IS NULL THEN
         RAISE 'pg_stat_statements is not created in this database: CREATE EXTENSION pg_stat_statements';
-    -- 1.9 came with PostgreSQL 14; after pg_upgrade the extension may still be older
+    -- after pg_upgrade the extension may still be older
     ELSIF NOT 'toplevel' = ANY (columns) THEN
         RAISE 'pg_stat_statements is older than 1.9: ALTER EXTENSION pg_stat_statements UPDATE';
-    ELSE
-        texts := reader || '(true)';
-        EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s_info() i', reader) INTO stats_reset, evictions;
-        EXECUTE format($q$
-            SELECT coalesce(array_agg(ROW(s.queryid, s.toplevel, s.userid, %1$s, s.min_exec_time, s.max_exec_time,
-                       ROW(s.calls, s.rows, s.total_exec_time,
-                           coalesce(s.calls * s.stddev_exec_time ^ 2 + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
-                           s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied, s.shared_blks_written,
-                           s.wal_records, s.wal_fpi, s.wal_bytes)
-                   )::ff_internal.statement_entry), '{}')
-              FROM %2$s(false) s
-              JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database() $q$,
-            CASE WHEN 'stats_since' = ANY (columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END, reader)
-           INTO entries;
     END IF;
+    texts := reader || '(true) s JOIN ff_internal.own_server() v ON v.database_oid = s.dbid';
+    EXECUTE format('SELECT i.stats_reset, i.dealloc FROM %s_info() i', reader) INTO stats_reset, evictions;
+    EXECUTE format($q$
+        SELECT coalesce(array_agg(ROW(s.queryid, s.toplevel, s.userid, %1$s, s.min_exec_time, s.max_exec_time,
+                   ROW(s.calls, s.rows, s.total_exec_time,
+                       coalesce(s.calls * s.stddev_exec_time ^ 2 + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
+                       s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied, s.shared_blks_written,
+                       s.wal_records, s.wal_fpi, s.wal_bytes))::ff_internal.statement_entry), '{}')
+          FROM %2$s(false) s JOIN ff_internal.own_server() v ON v.database_oid = s.dbid $q$,
+        CASE WHEN 'stats_since' = ANY (columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END, reader)
+       INTO entries;
 END
 $$;
 
@@ -142,15 +133,14 @@ AS $$
           FROM ff_internal.parse_statement(query) p
          CROSS JOIN LATERAL ff_internal.resolve(p.schema_name, p.relation_name, p.columns) m
          WHERE p.reason IS NOT NULL OR m.relid IS NOT NULL OR m.reason IS NOT NULL
-         LIMIT 32767            -- smallint, the type of position; no statement has that many targets
     ), statement AS (
-        INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, reason, opened_at)
+        INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, reason, opened_at)
         SELECT $1, $2, CASE WHEN bool_or(t.relid IS NOT NULL OR t.shared) THEN 'write'
                            WHEN count(*) > 0 THEN 'unattributed' ELSE 'other' END,
                -- without the constants that utility statements before PostgreSQL 16, and evicted entries, keep
                CASE WHEN count(*) > 0 THEN left(regexp_replace(query,
                    '''.*''|[$]([[:alpha:]_]\w*)?[$].*[$]|(?<![$"\w.])[0-9][\w.]*', '?', 'g'), 4000) END,
-               octet_length(query), max(t.reason), snapshot_at
+               max(t.reason), snapshot_at
           FROM target t
         RETURNING statement_id
     )
@@ -170,9 +160,9 @@ AS $$
       FROM target t, statement s WHERE t.reason IS NULL
 $$;
 
--- Adds new statements that write, reading each text once. Places go first to known statements still in
--- pg_stat_statements, then to new and evicted ones, the most called first; evicted ones without a place are closed.
--- left_out: new statements without a place or a text.
+-- Adds new statements that write, reading each text once. Places go to known statements still in pg_stat_statements,
+-- then to new and evicted ones, the most called first; evicted ones without a place are closed. left_out: new ones
+-- without a place or a text.
 CREATE FUNCTION ff_internal.admit_statements(
     texts text, entries ff_internal.statement_entry[], snapshot_at timestamptz,
     OUT left_out integer, OUT texts_reason text
@@ -182,56 +172,51 @@ AS $$
 DECLARE
     queryids  bigint[];
     toplevels boolean[];
-    no_room   integer;
+    wanted    integer;
     one       record;
 BEGIN
-    WITH entry AS MATERIALIZED (
+    WITH entry AS (
         SELECT e.queryid, e.toplevel, sum((e.counted).calls) AS calls,
                bool_or((e.counted).wal_records > 0 OR (e.counted).blocks_dirtied > 0) AS writes
           FROM unnest(entries) e WHERE e.queryid IS NOT NULL GROUP BY e.queryid, e.toplevel
+    ), known AS (
+        SELECT s.*, (SELECT sum(((b.entry).counted).calls) FROM ff_internal.statement_baseline b
+                      WHERE b.statement_id = s.statement_id) AS calls
+          FROM ff_internal.statement s WHERE s.closed_at IS NULL
     ), ranked AS MATERIALIZED (
-        SELECT s.statement_id, e.queryid, e.toplevel,
-               row_number() OVER (ORDER BY s.queryid = e.queryid DESC NULLS LAST, coalesce(e.calls, b.calls, 0) DESC,
-                                           s.statement_id, e.queryid)
+        SELECT k.statement_id, e.queryid, e.toplevel,
+               row_number() OVER (ORDER BY k.queryid = e.queryid DESC NULLS LAST, coalesce(e.calls, k.calls, 0) DESC,
+                                           k.statement_id, e.queryid)
                <= ff_internal.setting('statements') AS fits
-          FROM entry e
-          FULL JOIN (SELECT * FROM ff_internal.statement o WHERE o.closed_at IS NULL) s
-            ON s.queryid = e.queryid AND s.toplevel = e.toplevel
-          LEFT JOIN LATERAL (SELECT sum(((o.entry).counted).calls) AS calls FROM ff_internal.statement_baseline o
-                              WHERE o.statement_id = s.statement_id AND e.queryid IS NULL) b ON true
-         WHERE coalesce(s.kind <> 'other', e.writes)
+          FROM entry e FULL JOIN known k ON k.queryid = e.queryid AND k.toplevel = e.toplevel
+         WHERE coalesce(k.kind <> 'other', e.writes)
     ), displaced AS (
         UPDATE ff_internal.statement s SET closed_at = snapshot_at
           FROM ranked r WHERE r.statement_id = s.statement_id AND r.queryid IS NULL AND NOT r.fits
     )
-    SELECT array_agg(r.queryid) FILTER (WHERE r.fits), array_agg(r.toplevel) FILTER (WHERE r.fits),
-           count(*) FILTER (WHERE NOT r.fits)
-      INTO queryids, toplevels, no_room
+    SELECT array_agg(r.queryid) FILTER (WHERE r.fits), array_agg(r.toplevel) FILTER (WHERE r.fits), count(*), count(*)
+      INTO queryids, toplevels, wanted, left_out
       FROM ranked r WHERE r.statement_id IS NULL;
-    left_out := no_room;
     IF queryids IS NULL THEN
         RETURN;
     END IF;
     FOR one IN EXECUTE format($q$
-        SELECT DISTINCT ON (s.queryid, n.toplevel) s.queryid, n.toplevel, s.query
-          FROM %s s
-          JOIN pg_catalog.pg_database d ON d.oid = s.dbid AND d.datname = pg_catalog.current_database()
-          JOIN ROWS FROM (unnest($1), unnest($2)) AS n(queryid, toplevel)
-            ON s.queryid = n.queryid AND s.toplevel = n.toplevel
-         ORDER BY s.queryid, n.toplevel, s.query IS NULL $q$, texts) USING queryids, toplevels
+        SELECT DISTINCT ON (queryid, toplevel) queryid, toplevel, s.query
+          FROM %s JOIN unnest($1, $2) n(queryid, toplevel) USING (queryid, toplevel)
+         ORDER BY queryid, toplevel, s.query IS NULL $q$, texts) USING queryids, toplevels
     LOOP
         -- the server could not read its file of texts, or lost this one
         IF one.query IS NULL THEN
             texts_reason := 'no text';
-            left_out := left_out + 1;
         ELSE
             PERFORM ff_internal.add_statement(one.queryid, one.toplevel, one.query, snapshot_at);
+            left_out := left_out - 1;
         END IF;
     END LOOP;
 EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
     -- with one such text, of any database, the server returns none
     texts_reason := SQLERRM;
-    left_out := no_room + cardinality(queryids);
+    left_out := wanted;
 END
 $$;
 
@@ -240,7 +225,7 @@ CREATE FUNCTION ff_internal.stddev_of(n float8, total float8, squares float8)
 RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
 
--- Adds up parts of the statement history by statement and unit of time (hour, day), and writes the sums.
+-- Adds up parts of the statement history by statement and unit of time, and writes the sums.
 CREATE FUNCTION ff_internal.sum_statements(parts ff_internal.statement_history[], level integer, unit text)
 RETURNS void
 LANGUAGE plpgsql VOLATILE
@@ -257,29 +242,27 @@ END
 $$;
 
 -- Compares entries with the baselines; writes what each statement did, all roles together, and the new baselines.
--- previous: the last snapshot since the same reset. Returns the number of intervals lost.
+-- previous: the last snapshot since the same reset.
 CREATE FUNCTION ff_internal.write_statements(
     entries ff_internal.statement_entry[], stats_reset timestamptz, evicted bigint,
     previous ff_internal.statement_snapshot, snapshot_at timestamptz
-) RETURNS bigint
+) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     parts ff_internal.statement_history[];
-    lost  bigint;
 BEGIN
     WITH compared AS MATERIALIZED (
-        SELECT s.statement_id, n AS entry, b.stats_reset = $2 AS known, d.difference,
+        SELECT s.statement_id, n AS entry, d.difference,
                -- the same entry as in the baseline
-               coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at AND d.fell IS NOT TRUE
-                        -- Without entered_at, min and max show an entry that was evicted and came back: they must not
-                        -- shrink, and after any eviction one of them must be unchanged, to the nanosecond.
+               coalesce(b.seen_at >= $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at AND d.fell IS NOT TRUE
+                        -- Without entered_at, min and max show an entry that came back: they must not shrink, and
+                        -- after any eviction one of them must be unchanged.
                         AND (n.entered_at IS NOT NULL OR (w.counted).calls = 0
                              OR n.min_ms <= w.min_ms AND n.max_ms >= w.max_ms
                                 AND (k.evictions IS NOT DISTINCT FROM evicted
                                      OR n.min_ms = w.min_ms OR n.max_ms = w.max_ms)), false) AS same,
-               -- Its counters began at zero: it entered since the previous snapshot; or that saw all entries but this,
-               -- as of a statement whose first call was running then.
+               -- Its counters began at zero: it entered since the previous snapshot, or that saw all entries but this.
                coalesce(n.entered_at >= previous.snapshot_at
                         OR b.statement_id IS NULL AND previous.left_out = 0 AND previous.hidden = 0
                            AND NOT EXISTS (
@@ -290,8 +273,7 @@ BEGIN
           JOIN ff_internal.statement s
             ON s.queryid = n.queryid AND s.toplevel = n.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
           LEFT JOIN ff_internal.statement_baseline b ON b.statement_id = s.statement_id AND b.userid = n.userid
-          LEFT JOIN ff_internal.statement_snapshot k
-            ON k.snapshot_at = b.seen_at AND k.stats_reset = b.stats_reset
+          LEFT JOIN ff_internal.statement_snapshot k ON k.snapshot_at = b.seen_at
          CROSS JOIN LATERAL (SELECT (b.entry).*) w
          CROSS JOIN LATERAL (
                -- sums of squares may fall by rounding
@@ -300,22 +282,19 @@ BEGIN
                  FROM jsonb_each_text(to_jsonb(n.counted)) c JOIN jsonb_each_text(to_jsonb(w.counted)) o USING (key)
                 WHERE n.counted <> w.counted) d(difference, fell)
     ), baselines AS (
-        INSERT INTO ff_internal.statement_baseline (statement_id, userid, stats_reset, seen_at, entry)
-        SELECT d.statement_id, (d.entry).userid, $2, $5, d.entry
+        INSERT INTO ff_internal.statement_baseline (statement_id, userid, seen_at, entry)
+        SELECT d.statement_id, (d.entry).userid, $5, d.entry
           FROM compared d WHERE NOT d.same OR d.difference->'calls' > '0'
-        ON CONFLICT (statement_id, userid) DO UPDATE
-           SET (stats_reset, seen_at, entry) = (EXCLUDED.stats_reset, EXCLUDED.seen_at, EXCLUDED.entry)
+        ON CONFLICT (statement_id, userid) DO UPDATE SET (seen_at, entry) = (EXCLUDED.seen_at, EXCLUDED.entry)
     )
-    SELECT count(*) FILTER (WHERE d.known AND NOT d.same AND NOT d.fresh),
-           array_agg(jsonb_populate_record(NULL::ff_internal.statement_history, n.counted || jsonb_build_object(
-                         'statement_id', d.statement_id, 'began_at', previous.snapshot_at, 'ended_at', $5,
-                         'epoch_id', (SELECT max(e.epoch_id) FROM ff_internal.epoch e))))
-               FILTER (WHERE (d.same OR d.fresh) AND n.counted->'calls' > '0')
-      INTO lost, parts
+    SELECT array_agg(jsonb_populate_record(NULL::ff_internal.statement_history, n.counted || jsonb_build_object(
+               'statement_id', d.statement_id, 'began_at', previous.snapshot_at, 'ended_at', $5,
+               'epoch_id', (SELECT max(e.epoch_id) FROM ff_internal.epoch e))))
+      INTO parts
       FROM compared d
-     CROSS JOIN LATERAL (SELECT CASE WHEN d.same THEN d.difference ELSE to_jsonb((d.entry).counted) END) n(counted);
+     CROSS JOIN LATERAL (SELECT CASE WHEN d.same THEN d.difference ELSE to_jsonb((d.entry).counted) END) n(counted)
+     WHERE (d.same OR d.fresh) AND n.counted->'calls' > '0';
     PERFORM ff_internal.sum_statements(parts, 0, 'microseconds') WHERE previous.snapshot_at IS NOT NULL;
-    RETURN lost;
 END
 $$;
 
@@ -328,26 +307,22 @@ DECLARE
     read     record;
     previous ff_internal.statement_snapshot;
     new      record;
-    lost     bigint;
 BEGIN
     SELECT * INTO read FROM ff_internal.read_statements();
     SELECT * INTO previous FROM ff_internal.statement_snapshot l
      WHERE l.reason IS NULL ORDER BY l.collection_id DESC LIMIT 1;
     IF previous.stats_reset IS DISTINCT FROM read.stats_reset THEN
         previous := NULL;
-    END IF;
-    IF previous.collection_id IS NULL THEN
-        -- after a reset, texts that could not be read are tried again
+        -- texts that could not be read are tried again
         UPDATE ff_internal.statement s SET closed_at = snapshot_at WHERE s.closed_at IS NULL AND s.reason IS NOT NULL;
     END IF;
     PERFORM ff_internal.close_statements(read.entries, snapshot_at);
     SELECT * INTO new FROM ff_internal.admit_statements(read.texts, read.entries, snapshot_at);
-    lost := ff_internal.write_statements(read.entries, read.stats_reset, read.evictions, previous, snapshot_at);
-    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, stats_reset, evictions, hidden,
-           left_out, lost, texts_reason)
+    PERFORM ff_internal.write_statements(read.entries, read.stats_reset, read.evictions, previous, snapshot_at);
+    INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, stats_reset, evictions, hidden, left_out,
+           texts_reason)
     VALUES (id, snapshot_at, read.stats_reset, read.evictions,
-            (SELECT count(*) FROM unnest(read.entries) e WHERE e.queryid IS NULL),
-            new.left_out, lost, new.texts_reason);
+            (SELECT count(*) FROM unnest(read.entries) e WHERE e.queryid IS NULL), new.left_out, new.texts_reason);
 END
 $$;
 
@@ -361,35 +336,31 @@ CREATE FUNCTION ff_internal.statements_missing() RETURNS SETOF text
 LANGUAGE sql STABLE
 AS $$
     SELECT m.reason
-      FROM (SELECT sum(e.evictions) AS evictions, sum(e.lost) AS lost
-              FROM (SELECT max(l.evictions) - min(l.evictions) AS evictions, sum(l.lost) AS lost
-                      FROM ff_internal.statement_snapshot l
+      FROM (SELECT sum(e.n) AS evictions
+              FROM (SELECT max(l.evictions) - min(l.evictions) AS n FROM ff_internal.statement_snapshot l
                      WHERE l.stats_reset > '-infinity' AND l.snapshot_at > now() - ff_internal.lookback()
                      GROUP BY l.stats_reset) e) w
       LEFT JOIN (SELECT * FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1) l ON true
      CROSS JOIN LATERAL (VALUES
            (CASE WHEN l.collection_id IS NULL THEN 'nothing was collected yet: CALL ff_collect()' ELSE l.reason END),
-           (CASE WHEN l.hidden > 0 THEN format('%s statements of other roles are hidden from the collecting role: '
-                'GRANT pg_read_all_stats to it', l.hidden) END),
-           (CASE WHEN l.left_out > 0 AND l.texts_reason IS NULL THEN format('%s more statements that write are not '
-                'followed: raise fillfactor_advisor.statements', l.left_out) END),
-           (CASE WHEN l.texts_reason IS NOT NULL THEN format('%s new statements are not followed, because texts of '
-                'pg_stat_statements cannot be read (%s): one is lost or damaged, or is another database''s and does '
-                'not fit this one''s encoding; pg_stat_statements_reset() removes it', l.left_out, l.texts_reason) END),
-           (CASE WHEN w.evictions > 0 THEN format('pg_stat_statements had no room and evicted the least called '
-                'statements (%s times in the window): what these did is missing: raise pg_stat_statements.max',
-                w.evictions) END),
-           (CASE WHEN w.lost > 0 THEN format('%s intervals of statements are missing, because their counters '
-                'began anew', w.lost) END)) m(reason)
+           (nullif(l.hidden, 0) || ' statements of other roles are hidden from the collecting role: GRANT '
+                                   'pg_read_all_stats to it'),
+           (nullif(l.left_out, 0)
+            || CASE WHEN l.texts_reason IS NULL
+                    THEN ' more statements that write are not followed: raise fillfactor_advisor.statements'
+                    ELSE format(' new statements are not followed, because texts of pg_stat_statements cannot be read '
+                                '(%s): one is lost or damaged, or another database''s in another encoding; '
+                                'pg_stat_statements_reset() removes it', l.texts_reason) END),
+           (nullif(w.evictions, 0) || ' times in the window, pg_stat_statements evicted the least called statements: '
+                                      'raise pg_stat_statements.max')) m(reason)
      WHERE m.reason IS NOT NULL
 $$;
 
 CREATE FUNCTION @extschema@.ff_statements(relation regclass DEFAULT NULL)
 RETURNS TABLE (
     relation regclass, command text, how text, columns text[], calls bigint, calls_per_s float8, rows bigint,
-    rows_per_call float8, mean_ms float8, stddev_ms float8,
-    blocks_per_call float8, wal_bytes_per_call float8, statement_id bigint, queryid bigint,
-    query text, reason text
+    rows_per_call float8, mean_ms float8, stddev_ms float8, blocks_per_call float8, wal_bytes_per_call float8,
+    statement_id bigint, queryid bigint, query text, reason text
 )
 LANGUAGE sql STABLE
 AS $$
@@ -399,10 +370,9 @@ AS $$
            s.stddev_ms::numeric(20, 3), (s.blocks / s.calls)::numeric(20, 1), (s.wal_bytes / s.calls)::numeric(20, 1),
            q.statement_id, q.queryid, q.text, coalesce(q.reason, t.reason)
       FROM (SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows,
-                   sum(h.total_ms) AS total_ms,
+                   sum(h.total_ms) AS total_ms, sum(h.wal_bytes)::float8 AS wal_bytes,
                    ff_internal.stddev_of(sum(h.calls), sum(h.total_ms), sum(h.squares)) AS stddev_ms,
-                   sum(h.blocks_hit + h.blocks_read)::float8 AS blocks,
-                   sum(h.wal_bytes)::float8 AS wal_bytes
+                   sum(h.blocks_hit + h.blocks_read)::float8 AS blocks
               FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
              GROUP BY h.statement_id) s
       JOIN ff_internal.statement q ON q.statement_id = s.statement_id
@@ -423,10 +393,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION @extschema@.ff_statements(regclass) IS
 'The statements that write a table, over fillfactor_advisor.lookback, one row per table and command. relation: NULL '
-'if unknown or one of several, see reason. how: position in the statement (top, on_conflict, merge, cte). '
-'columns: those an UPDATE sets, without those that stay what they are (a = a, the key of ON CONFLICT, a = u.a WHERE '
-'t.a = u.a). rows: NULL for the '
-'targets of WITH queries, whose rows are not counted. mean_ms, stddev_ms: execution time, milliseconds. '
-'blocks_per_call: shared blocks hit or read. wal_bytes_per_call: bytes. statement_id: key of its history. queryid: '
-'as in pg_stat_statements. query: the first 4000 characters. reason: why the table is unknown, or, in '
-'a separate row, why statements are missing.';
+'if unknown or one of several, see reason. how: position in the statement (top, on_conflict, merge, cte). columns: '
+'those an UPDATE sets, without those that stay what they are (a = a, the key of ON CONFLICT). rows: NULL for the '
+'targets of WITH queries. mean_ms, stddev_ms: execution time, milliseconds. blocks_per_call: shared blocks hit or '
+'read. wal_bytes_per_call: bytes. statement_id: key of its history. queryid: as in pg_stat_statements. query: the '
+'first 4000 characters. reason: why the table is unknown, or, in a separate row, why statements are missing.';

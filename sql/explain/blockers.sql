@@ -328,5 +328,5 @@ COMMENT ON FUNCTION @extschema@.ff_horizon() IS
 now: at this moment. kind: transaction, idle in transaction, prepared transaction, replication slot, standby '
 'feedback. held_s: seconds, until now or the last collection that saw it. xids: transactions begun after its snapshot. '
 'hot_pct_held, hot_pct_else: HOT share of the updates meanwhile, and of the same tables without any such, percent. '
-'lost_hot: updates not HOT because of it; NULL: too little was seen. doing: its last statement as in '
-'pg_stat_statements, or only its first word.';
+'lost_hot: updates not HOT because of it; NULL: too little was seen. doing: its last statement '
+'without literals, or only its first word.';

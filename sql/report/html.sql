@@ -55,6 +55,14 @@ CREATE FUNCTION ff_internal.stroke(x0 integer, x1 integer, y float8) RETURNS tex
 LANGUAGE sql STABLE
 RETURN x0 || ' ' || CASE WHEN y > 1 THEN 0 ELSE (200 - 200 * y)::integer END || 'H' || x1;
 
+-- A picture with lines from 0 to 100 %. words tell the same, legend has a word for each line.
+CREATE FUNCTION ff_internal.figure(title text, words text, legend text, lines text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN format(E'<figure>\n<svg viewBox="-40 -22 390 244" preserveAspectRatio="none" role="img">\n<title>%1$s</title>\n'
+              '<desc>%2$s</desc>\n<path class="grid" d="M0 0H320M0 50H320M0 100H320M0 150H320M0 200H320"/>'
+              '<text x="-40" y="4">100 %%</text><text x="-40" y="104">50 %%</text><text x="-40" y="204">0 %%</text>%4$s'
+              '</svg>\n<figcaption>%1$s. %2$s<p>%3$s</p></figcaption>\n</figure>\n', title, words, legend, lines);
+
 -- The picture of a curve, with the present and the advised step; NULL without one: HOT share, or size if no updates are
 -- expected. large: HOT share with its range, size and WAL per update relative to the present step (half the height).
 CREATE FUNCTION ff_internal.curve_picture(
@@ -84,24 +92,38 @@ RETURN (
                    FILTER (WHERE s.fillfactor IN (present, advised)) AS words
           FROM step s
     )
-    SELECT format(CASE WHEN large THEN E'<figure>\n%s\n<figcaption>Fillfactors 10 to 100. %s<p>'
-                       '<span><i class="size"></i>size</span> <span><i class="hot"></i>HOT, with its range</span> '
-                       '<span><i class="wal"></i>WAL per update</span></p></figcaption>\n</figure>\n' ELSE '%s' END,
-               format(E'<svg class="%s" viewBox="-40 -22 390 244" preserveAspectRatio="none" role="img">\n'
-                      '<title>Prediction for each fillfactor</title>\n<desc>%s</desc>\n%s</svg>',
-                      CASE WHEN large THEN 'large' ELSE 'small' END, l.words, concat(
-                   CASE WHEN large THEN
-                       '<path class="grid" d="M0 0H320M0 50H320M0 100H320M0 150H320M0 200H320"/><text x="-40" y="4">'
-                       '100 %</text><text x="-40" y="104">50 %</text><text x="-40" y="204">0 %</text><text x="345" '
-                       'y="-10" text-anchor="end">against today</text><text x="324" y="4">2x</text><text x="324" '
-                       'y="104">1x</text><text x="324" y="204">0x</text>' END,
-                   CASE WHEN large THEN '<path class="band" d="M' || l.band || '"/>' END,
-                   CASE WHEN large OR l.hot IS NULL THEN '<path class="size" d="M' || l.size || '"/>' END,
-                   CASE WHEN large THEN '<path class="wal" d="M' || l.wal || '"/>' END,
-                   '<path class="hot" d="M' || l.hot || '"/>',
-                   '<path class="now" d="M' || l.now || ' 0V200"/>',
-                   '<path class="advised" d="M' || l.advised || ' 0V200"/>')), l.words)
-      FROM line l WHERE l.words <> '');
+    SELECT CASE WHEN large THEN ff_internal.figure('Prediction for fillfactors 10 to 100', l.words,
+                    '<span><i class="size"></i>size</span> <span><i class="hot"></i>HOT, with its range</span> '
+                    '<span><i class="wal"></i>WAL per update</span>',
+                    concat('<text x="345" y="-10" text-anchor="end">against today</text><text x="324" y="4">2x</text>'
+                           '<text x="324" y="104">1x</text><text x="324" y="204">0x</text>',
+                           '<path class="band" d="M' || l.band || '"/>', '<path class="size" d="M' || l.size || '"/>',
+                           '<path class="wal" d="M' || l.wal || '"/>', '<path class="hot" d="M' || l.hot || '"/>',
+                           m.marks))
+                ELSE format(E'<svg class="small" viewBox="0 -22 320 244" preserveAspectRatio="none" role="img">\n'
+                            '<title>%s</title>\n<path class="hot" d="M%s"/>%s</svg>', l.words,
+                            coalesce(l.hot, l.size), m.marks) END
+      FROM line l
+     CROSS JOIN concat('<path class="now" d="M' || l.now || ' 0V200"/>',
+                       '<path class="advised" d="M' || l.advised || ' 0V200"/>') m(marks)
+     WHERE l.words <> '');
+
+-- A table's HOT share over time, with its changes; NULL without updates at two times.
+CREATE FUNCTION ff_internal.history_picture(relation regclass) RETURNS text
+LANGUAGE sql STABLE
+RETURN (
+    SELECT ff_internal.figure('HOT share over time',
+               format('From %s to %s.%s', ff_internal.minute(min(h.began_at)), ff_internal.minute(max(h.began_at)),
+                      ' Changes: ' || ff_internal.html(string_agg(h.event || ' at ' || ff_internal.minute(h.began_at),
+                                                                  '; ' ORDER BY h.began_at)) || '.'),
+               '<span><i class="hot"></i>HOT</span>',
+               concat('<path class="hot" d="M' || string_agg(h.x || ' ' || 200 - (2 * h.hot_pct)::integer, 'L'
+                                                             ORDER BY h.began_at) || '"/>',
+                      string_agg('<path class="now" d="M' || h.x || ' 0V200"/>', '') FILTER (WHERE h.event <> '')))
+      FROM (SELECT h.*, (320 * extract(epoch FROM h.began_at - min(h.began_at) OVER ()) / nullif(extract(epoch
+                             FROM max(h.began_at) OVER () - min(h.began_at) OVER ()), 0))::integer AS x
+              FROM @extschema@.ff_history(relation) h) h
+    HAVING count(h.hot_pct) > 1);
 
 CREATE FUNCTION ff_internal.report_style() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -138,6 +160,8 @@ caption { text-align: left; padding: .1rem 0 .4rem; }
 th, td { padding: .3rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 thead th { color: var(--muted); vertical-align: bottom; }
 tbody th { min-width: 9rem; overflow-wrap: anywhere; }
+[aria-sort=ascending] button::after { content: " \2191"; }
+[aria-sort=descending] button::after { content: " \2193"; }
 .n { text-align: right; }
 td.n { white-space: nowrap; }
 .w { min-width: 18rem; }
@@ -146,6 +170,7 @@ article { border: 1px solid var(--line); border-radius: 10px; padding: .9rem 1.1
 pre { background: var(--soft); padding: .5rem .8rem; max-height: 22rem; overflow: auto;
   font: .84rem/1.45 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 figure { margin: .7rem 0 0; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: .6rem 1.6rem; }
 svg { display: block; width: 100%; max-width: 30rem; }
 svg.small { width: 7rem; height: 2.2rem; }
 svg text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: var(--muted); }
@@ -162,12 +187,28 @@ i.wal { border-top: 2px dashed var(--other); } i.size { border-color: var(--ink)
   tbody th, .w { min-width: 6rem; } .wide, pre { overflow: visible; max-height: none; } }
 $css$;
 
--- Filters the tables, by a tile and by name.
+-- Sorts the tables by a column, filters them by a tile and by name.
 CREATE FUNCTION ff_internal.report_script() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN $js$
 (() => {
 const all = (s, e) => [...(e || document).querySelectorAll(s)], text = e => e.textContent.trim();
+const value = c => {
+  const m = /^([-+]?[0-9.]+) ?(bytes|[kMGTP]B)?/.exec(text(c));
+  return m ? m[1] * 1024 ** ('kMGTP'.indexOf((m[2] || '-')[0]) + 1) : -1e300;
+};
+all('table').forEach(t => all('thead th', t).forEach((h, i) => {
+  const b = document.createElement('button'), by = h.className === 'n' ? value : text;
+  b.textContent = text(h);
+  h.replaceChildren(b);
+  b.onclick = () => {
+    const up = h.ariaSort === 'descending', rows = all('tbody tr', t).map(r => [by(r.cells[i]), r]);
+    all('thead th', t).forEach(o => o.removeAttribute('aria-sort'));
+    h.setAttribute('aria-sort', up ? 'ascending' : 'descending');
+    rows.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1));
+    t.tBodies[0].append(...rows.map(r => r[1]));
+  };
+}));
 const find = document.createElement('input'), tiles = all('.tiles button');
 let kind = '';
 const show = () => {

@@ -91,7 +91,8 @@ RETURN (
             'about ' || round(e.live_rows) || ' rows', pg_size_pretty(e.index_bytes) || ' in indexes: ' || e.indexes,
             'left as it is: ' || pg_size_pretty(now.size_bytes + now.index_bytes) || ' with indexes in '
                 || ff_internal.span(ff_internal.setting('payback_time'))))),
-        ff_internal.curve_picture((t.fit).steps, t.current_step, t.advised, true),
+        E'<div class="charts">\n', ff_internal.curve_picture((t.fit).steps, t.current_step, t.advised, true),
+        ff_internal.history_picture(t.relation), E'</div>\n',
         coalesce((
             SELECT ff_internal.html_table('Indexes on columns that updates set, which keep them from being HOT, then '
                        'those that nothing uses; ff_blockers() has all.', json_agg(r))

@@ -92,15 +92,29 @@ BEGIN
     PERFORM ff_internal.check_role('reader');
     PERFORM ff_internal.warn_unless_seen();
     RETURN QUERY
-    WITH one AS (
-        SELECT p.place, p.name, NULL::regclass AS relation, ff_internal.server_setting(p.name) AS shown, p.wanted,
-               p.action, p.evidence, p.obstacle,
-               p.why || CASE WHEN v.observed IS NOT NULL THEN '. On a managed service, set it in its configuration: '
-                             'ALTER SYSTEM is refused there' ELSE '' END AS why,
-               format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', p.name, p.wanted) AS ddl,
+    WITH tried AS MATERIALIZED (
+        -- the last change of each setting and its verdict
+        SELECT c.setting, c.old_value, j.verdict = 'hurt' AS hurt,
+               format('Changed: %s, seen %s; ff_verify(): %s: %s', c.change, ff_internal.minute(c.seen_at), j.verdict,
+                      j.note) AS words
+          FROM (SELECT DISTINCT ON (h.setting) h.* FROM ff_internal.changes h
+                 WHERE h.rel_id IS NULL ORDER BY h.setting, h.seen_at DESC) c
+         CROSS JOIN LATERAL ff_internal.verdict_of(c) j
+         WHERE j.place = 0
+    ), one AS (
+        SELECT p.place, p.name, NULL::regclass AS relation, ff_internal.server_setting(p.name) AS shown,
+               CASE WHEN t.hurt THEN ff_internal.setting_shown(t.old_value, s.unit) ELSE p.wanted END AS wanted,
+               CASE WHEN t.hurt THEN 'change' ELSE p.action END AS action, p.evidence,
+               CASE WHEN t.hurt IS NOT TRUE THEN p.obstacle || coalesce('. ' || t.words, '') END AS obstacle,
+               concat_ws('. ', CASE WHEN t.hurt IS NOT TRUE THEN p.why END, t.words,
+                         CASE WHEN v.observed IS NOT NULL THEN 'On a managed service, set it in its configuration: '
+                              'ALTER SYSTEM is refused there' END) AS why,
+               CASE WHEN t.hurt THEN ff_internal.undo_setting(p.name, t.old_value)
+                    ELSE format('ALTER SYSTEM SET %I = %L; SELECT pg_reload_conf();', p.name, p.wanted) END AS ddl,
                ff_internal.undo_setting(p.name, s.reset_val) AS undo
           FROM ff_internal.server_proposals() p
           JOIN ff_internal.server_settings s USING (name)
+          LEFT JOIN tried t ON t.setting = p.name
          CROSS JOIN ff_internal.server v
         UNION ALL
         SELECT 60, t.name, t.relation,
@@ -121,6 +135,7 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_settings() IS
 'Settings that belong to the same problem as fillfactor, one row each, even if nothing should change.
 relation: the table, NULL for the whole server. proposed_value: NULL: none. evidence: numbers from this server.
-action: change (useful whatever is measured), trial (may help: let ff_verify() judge it), leave.
-reason: why. ddl, undo: the statements that set it and that restore '
+action: change (useful whatever is measured, or the last change hurt), trial (may help: let ff_verify() judge it), '
+'leave.
+reason: why, and what ff_verify() found about the last change. ddl, undo: the statements that set it and that restore '
 'the current state; NULL for leave. Run them one by one: ALTER SYSTEM cannot run in a transaction block.';

@@ -265,7 +265,7 @@ SELECT is((action, cause)::text, ('keep', 'few_updates')::text, 'of a table that
 ROLLBACK;
 SELECT is(sum(sampled), 0::bigint, 'a mirror samples no pages') FROM ff_internal.collection;
 SELECT is((ff_internal.resolve(NULL, 'job_view', NULL)).reason,
-	'no table of that name in this database: dropped, renamed or temporary, or a view or foreign table of the source',
+	'no table of that name in this database',
 	'nor has it views');
 CREATE TABLE advised AS SELECT * FROM ff_advise();
 SELECT is((action, recommended_fillfactor <= 60, size_bytes, ddl ~ 'ALTER TABLE public.job SET [(]fillfactor')::text,

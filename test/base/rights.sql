@@ -180,7 +180,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
   FROM (VALUES
 	-- functions that read pages, and the steps of a collection
 	('{
-		add_statement,admit_statements,check_collector,check_cron,close_statements,close_tables,collect,
+		add_statement,admit_statements,check_collector,cron_elsewhere,close_statements,close_tables,collect,
 		collect_begin,collect_counted,collect_counters,collect_end,collect_fit,collect_horizon,collect_pages,
 		collect_problem,collect_statements,collect_verdicts,
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
@@ -202,7 +202,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		'{pg_stat_scan_tables}', true),
 	-- functions for both collections and readers
 	('{counted,collect_due,column_list,counters_plus,horizon_holders,index_definitions,'
-		'own_index_definitions,other_options,parse_statement,resolve,shell_quoted,statement_shown,tables_named,total,'
+		'own_index_definitions,other_options,parse_statement,resolve,shell_quoted,tables_named,total,'
 		'tracked_settings}',
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
@@ -301,9 +301,9 @@ SELECT set_eq($$
 	SELECT proname::text FROM rights
 	WHERE may AND outcome <> '42501' AND role = 'scan' $$,
 	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
-		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,other_options,statement_shown,column_list,
+		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,other_options,column_list,
 		counted_since,parse_statement,
-		tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,check_cron,
+		resolve,tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,cron_elsewhere,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,
 		dblink,deadline,connect_timeout,columns_of,schema_statements,table_statements,column_statements,
 		index_statements,attempt,detach,is_mirrored,drop_mirrored_index,

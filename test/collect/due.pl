@@ -70,8 +70,8 @@ my $off = $node->safe_psql('postgres', 'SHOW server_version_num') < 190000
 my ($status, $out, $err) = $node->psql('postgres', "$off CALL ff_collect(); CALL ff_collect()");
 is($err, '', 'with standard_conforming_strings off a collection writes no warning');
 ($status, $out, $err) = $node->psql('postgres', "$off SELECT ff_schedule('* * * * *')");
-like($err, qr/ERROR:  pg_cron is not in this database\n.*-c 'CALL ff_internal\.collect\(\)'$/ms,
-	'without pg_cron, ff_schedule() gives a line for a crontab');
+like($err, qr/ERROR:  pg_cron is not in this database\n.*psql .* -c "CALL ff_internal\.collect\(\)"\.$/ms,
+	'without pg_cron, ff_schedule() says what a crontab can run');
 ($status, $out, $err) = $node->psql('postgres',
 	"$off SELECT count(*) FROM ff_advice; SELECT count(*) FROM ff_advise(); SELECT count(*) FROM " .
 	"ff_script(); SELECT count(*) FROM ff_script_json(); SELECT count(*) FROM ff_verify(); SELECT count(*) " .

@@ -7,7 +7,7 @@ DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA "F f; %I";
 CREATE EXTENSION fillfactor_advisor_hub SCHEMA "F f; %I" CASCADE;
 SET search_path = "F f; %I", public;
-SELECT plan(38);
+SELECT plan(34);
 
 SELECT CASE WHEN current_setting('cron.database_name', true) = current_database() THEN 'here'
             WHEN current_setting('cron.database_name', true) IS NULL THEN 'absent'
@@ -22,19 +22,11 @@ EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE;
 END $$;
 SELECT throws_ok($$SELECT ff_schedule(NULL)$$, '22004', NULL, 'a NULL schedule is refused');
-SELECT throws_ok($$SELECT ff_schedule('bla')$$, '22023', 'not a schedule: bla',
-	'a wrong schedule is refused, wherever pg_cron is');
-SELECT is_empty($$SELECT s FROM unnest('{60 * * * *,*/0 * * * *,* 24 * * *,* * 0 * *,* * * 13 *,* * * * 8,5/10 * * * *,
-	1-x * * * *,* * * *,* * * foo *,0 seconds,60 seconds,@never}'::text[]) s
-	WHERE pg_temp.code(format('SELECT ff_schedule(%L)', s)) <> '22023'$$, 'so are numbers out of range');
-SELECT is_empty($$SELECT s FROM unnest('{*/7 * * * *,5 4 * * sun,0 0 $ * *,@daily,
-	"0-30/10,45 1 1 jan-feb 7"}'::text[]) s
-	WHERE pg_temp.code(format('SELECT ff_schedule(%L)', s)) = '22023'$$, 'what pg_cron takes is not');
 SELECT is(ARRAY(SELECT ff_internal.spread(s, n) FROM (VALUES ('*/5 * * * *', 0), ('*/5 * * * *', 7),
-		('7 * * * *', 55), ('58 3 * * 1-5', 4), ('0,30 * * * *', 1), ('10-20/5 2 * * *', 6), ('@hourly', 9),
-		('* * * * *', 3), ('30 seconds', 3), ('@reboot', 3)) v(s, n)),
-	'{*/5 * * * *,2-59/5 * * * *,2 * * * *,2 3 * * 1-5,1-59/30 * * * *,"11,16,21 2 * * *",9 * * * *,* * * * *,
-	30 seconds,@reboot}'::text[], 'schedules are spread over minutes as far as they can be');
+		('7 * * * *', 55), ('58 3 * * 1-5', 4), ('0,30 * * * *', 1), ('@hourly', 9), ('* * * * *', 3),
+		('30 seconds', 3), ('*/0 * * * *', 3)) v(s, n)),
+	'{*/5 * * * *,2-59/5 * * * *,2 * * * *,2 3 * * 1-5,"0,30 * * * *",@hourly,* * * * *,30 seconds,*/0 * * * *}'::text[],
+	'schedules of every so many minutes, and of one time an hour, are spread over minutes');
 
 \if :here
 CREATE EXTENSION IF NOT EXISTS pg_cron;
@@ -51,12 +43,12 @@ SELECT is(string_agg(format('%s|%s|%s|%s|%s', schedule, command, database, usern
     WHERE jobname = 'fillfactor_advisor ' || current_database();
 SELECT is(pg_temp.code($$SELECT ff_schedule('59 seconds')$$),
 	CASE WHEN extversion ~ '^1[.][0-4]' THEN '22023' ELSE '00000' END,
-	'seconds are refused before pg_cron 1.5') FROM pg_extension WHERE extname = 'pg_cron';
+	'pg_cron refuses seconds before 1.5') FROM pg_extension WHERE extname = 'pg_cron';
 SELECT lives_ok($$SELECT ff_schedule('* * * * *')$$, 'ff_schedule() can be called again with another schedule');
 SELECT is(string_agg(schedule, ','), '* * * * *', 'a second call leaves one job with the new schedule')
 	FROM cron.job WHERE command LIKE '%CALL ff_internal.collect()%';
-SELECT throws_ok($$SELECT ff_schedule('no such schedule')$$, '22023', 'not a schedule: no such schedule',
-	'what is no schedule is refused');
+SELECT throws_ok($$SELECT ff_schedule('no such schedule')$$, '22023', NULL,
+	'pg_cron refuses what is no schedule');
 -- a job of another role with the same name
 CREATE ROLE regress_ff_cron;
 INSERT INTO cron.job (schedule, command, nodename, nodeport, database, username, active, jobname)
@@ -122,7 +114,7 @@ SET LOCAL ROLE regress_ff_monitor;
 SELECT throws_ok($$SELECT "F f; %I".ff_schedule()$$, '42501', 'role regress_ff_monitor may not write the history',
 	'a role that may not write the history cannot schedule');
 RESET ROLE;
-SELECT skip('pg_cron is here', 8);
+SELECT skip('pg_cron is here', 7);
 \else
 SELECT skip('pg_cron is not in this database', 25);
 -- a look-alike
@@ -144,10 +136,6 @@ SELECT is(ff_schedule('7 * * * *'),
         '7 * * * *', format('CALL ff_internal.collect() -- left without the extension? SELECT cron.unschedule(%L);',
             'fillfactor_advisor ' || current_database()), current_database()),
     'elsewhere: the statement to schedule there');
-SELECT is(pg_temp.code($$SELECT ff_schedule('59 seconds')$$),
-	CASE WHEN default_version ~ '^1[.][0-4]' THEN '22023' ELSE '00000' END,
-	'elsewhere: a schedule in seconds is passed on to pg_cron, from 1.5 on')
-	FROM (SELECT) one LEFT JOIN pg_available_extensions x ON x.name = 'pg_cron';
 SELECT is(ff_unschedule(),
     format('SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = %L AND database = %L;',
         'fillfactor_advisor ' || current_database(),
@@ -163,7 +151,7 @@ SELECT is(ff_unschedule(true),
 	'elsewhere: the statement that removes all');
 SELECT skip('pg_cron is loaded', 2);
 \else
-SELECT skip('pg_cron is not loaded', 5);
+SELECT skip('pg_cron is not loaded', 4);
 SELECT throws_ok('SELECT ff_schedule()', '55000', 'pg_cron is not in this database', 'absent: clear error');
 SELECT is(ff_unschedule(), '0 jobs removed: pg_cron is not in this database', 'absent: nothing to remove');
 \endif

@@ -9,8 +9,8 @@
 CREATE FUNCTION statements_of(name text, sets text, rows bigint, text text, command text DEFAULT 'UPDATE')
     RETURNS void LANGUAGE sql AS $$
 WITH s AS (
-    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, text_bytes, opened_at)
-    VALUES (hashtext(text), true, 'write', text, length(text), now()) RETURNING statement_id
+    INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at)
+    VALUES (hashtext(text), true, 'write', text, now()) RETURNING statement_id
 ), t AS (
     INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, columns)
     SELECT statement_id, 1, command, 'top', name, name::regclass, ARRAY[sets] FROM s

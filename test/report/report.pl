@@ -174,6 +174,7 @@ has($few, qr/<meta charset="utf-8">.*\xc3\xa4\xe2\x82\xac/s, 'few tables: the pa
 has_not($few, qr/\xe2\x80\xae/, 'few tables: no character changes the direction of text');
 has($few, qr/<section id="verified">.*<td>90 -&gt; 100<\/td><td>[^<]*<\/td><td>[a-z ]+<\/td><td/s,
 	'few tables: the verdict on a change is shown');
+has($few, qr/<title>HOT share over time<\/title>\n<desc>From [^<]* Changes: /, 'few tables: the HOT share over time is shown');
 has($few, qr/Partitioned: holds no rows itself/, 'few tables: a table that was not examined has the reason');
 has($few, qr/&lt;b onmouseover=&quot;alert\(1\)&quot;&gt;invalid page/, 'few tables: the problem is shown');
 has($few, qr/<section id="settings">.*\d+ settings can stay as they are/s, 'few tables: the settings are shown');
@@ -442,6 +443,16 @@ addEventListener('load', () => {
   say('filtered by name', rows().length > 0 && rows().every(e => e.querySelector('th, h3').textContent.includes(name)));
   box.value = '';
   box.oninput();
+  const head = all('#rest thead th').find(e => e.textContent === 'updates/s');
+  const column = () => all('#rest tbody tr').map(r => parseFloat(r.cells[head.cellIndex].textContent) || 0);
+  if (head) {
+    head.querySelector('button').click();
+    const down = column();
+    head.querySelector('button').click();
+    const up = column();
+    say('sorted by a column, both ways',
+      down.every((v, i) => !i || down[i - 1] >= v) && up.every((v, i) => !i || up[i - 1] <= v));
+  }
   document.body.append(Object.assign(document.createElement('pre'), { id: 'said', textContent: said.join('\n') }));
 });
 </script>

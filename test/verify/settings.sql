@@ -2,7 +2,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(26);
+SELECT plan(29);
 
 CREATE FUNCTION row_of(name text, OUT action text, OUT proposed text, OUT evidence text, OUT reason text, OUT ddl text,
     OUT undo text)
@@ -94,6 +94,32 @@ ROLLBACK TO short;
 SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')),
     'ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf();',
     'sessions held snapshots: the undo is RESET');
+
+-- What ff_verify() found about a change is reported.
+INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at)
+SELECT 1, true, 'write', 'UPDATE t', now();
+INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares,
+    blocks_hit, blocks_read, blocks_dirtied, blocks_written, wal_records, wal_fpi, wal_bytes)
+SELECT (SELECT max(statement_id) FROM ff_internal.statement), now() - make_interval(mins => 5 * (n + 1)),
+    now() - make_interval(mins => 5 * n), (SELECT max(epoch_id) FROM ff_internal.epoch),
+    1000, 1000, CASE WHEN n > 10 THEN 1000 ELSE 1500 END, CASE WHEN n > 10 THEN 1010 ELSE 2260 END, 1, 0, 100, 40, 0,
+    0, 0
+  FROM generate_series(0, 20) n;
+UPDATE ff_internal.collection SET began_at = now() - interval '1 day';
+UPDATE ff_internal.setting_history SET seen_at = now() - interval '1 day';
+DELETE FROM ff_internal.setting_history WHERE setting = 'track_io_timing';
+INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value)
+VALUES ('track_io_timing', now() - interval '1 day', NULL, 'off'),
+       ('track_io_timing', now() - interval '50 min', now() - interval '55 min', 'on');
+SELECT matches((SELECT reason FROM row_of('track_io_timing')),
+    '^Changed: setting track_io_timing off -> on, .* ff_verify\(\): hurt: statement time 1\.000 -> 1\.500 ms '
+    '\(\+50 %\)',
+    'a setting that hurt: the reason says so');
+SELECT is((SELECT (action, proposed)::text FROM row_of('track_io_timing')), '(change,off)',
+    'a setting that hurt: the value before is proposed');
+SELECT matches((SELECT ddl FROM row_of('track_io_timing')),
+    '^ALTER SYSTEM (RESET track_io_timing|SET track_io_timing = ''off'');',
+    'a setting that hurt: the statement takes it back');
 
 -- Rights.
 CREATE ROLE regress_ff_settings;
