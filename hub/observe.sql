@@ -8,13 +8,13 @@
 -- they may hold passwords, and so do the literals of running statements.
 --
 -- It waits for no lock but that of a table or index whose size it reads, which pg_locks shows nobody holding
--- exclusively, and for that at most lock_timeout. The counters of a view, or a function that not every server has or
--- everybody may call, are read as JSON, or by query_to_xml(), which runs the text of a query.
+-- exclusively, and for that at most lock_timeout. What not every server has or everybody may call is read as JSON, or
+-- by query_to_xml(), which runs the text of a query.
 --
 -- asked: what the mirror knows. shapes, counters: the digest of each bucket of tables as last sent (OID modulo 1,021,
--- a prime: tables made alike have OIDs in even steps); only those that differ are sent. most: of how many tables, about;
--- the others are counted in left. statements: the most to follow; texts: those known. since: the last observation, by
--- this server's clock.
+-- a prime: tables made alike have OIDs in even steps); only those that differ are sent. most: of how many tables,
+-- about; the others are counted in left. statements: the most to follow; texts: those known. since: the last
+-- observation, by this server's clock.
 \set QUIET on
 \set ON_ERROR_STOP on
 BEGIN TRANSACTION READ ONLY;
@@ -63,22 +63,21 @@ WITH asked AS MATERIALIZED (
       JOIN pg_am a ON a.oid = c.relam
 ), part AS (
     -- a change of a catalog's row gives it another xmin, so that sums of these tell each change
-    SELECT r.bucket, hashtextextended(concat_ws(',', r.changed, r.nspname), r.oid::bigint) AS digest, 1 AS tables
-      FROM relation r
+    SELECT r.bucket, r.oid, concat_ws(',', r.changed, r.nspname) AS state, 1 AS tables FROM relation r
     UNION ALL
-    SELECT r.bucket, a.changed, 0 FROM relation r CROSS JOIN LATERAL (
-           SELECT sum(a.xmin::text::bigint * (a.attnum + 3)) AS changed
+    SELECT r.bucket, r.oid, a.changed, 0 FROM relation r CROSS JOIN LATERAL (
+           SELECT sum(a.xmin::text::bigint * (a.attnum + 3))::text AS changed
              FROM pg_attribute a WHERE a.attrelid = r.oid AND a.attnum > 0 OFFSET 0) a
     UNION ALL
-    SELECT i.bucket, hashtextextended(concat_ws(',', i.changed, i.named), i.indexrelid::bigint), 0 FROM indexed i
+    SELECT i.bucket, i.indexrelid, concat_ws(',', i.changed, i.named), 0 FROM indexed i
     UNION ALL
-    SELECT r.bucket, hashtextextended(concat_ws(',', i.inhparent, i.xmin), r.oid::bigint), 0
+    SELECT r.bucket, r.oid, concat_ws(',', i.inhparent, i.xmin), 0
       FROM relation r JOIN pg_inherits i ON i.inhrelid = r.oid
     UNION ALL
-    SELECT r.bucket, hashtextextended(concat_ws(',', t.oid, t.xmin), r.oid::bigint), 0
-      FROM relation r JOIN pg_trigger t ON t.tgrelid = r.oid
+    SELECT r.bucket, r.oid, concat_ws(',', t.oid, t.xmin), 0 FROM relation r JOIN pg_trigger t ON t.tgrelid = r.oid
 ), shape AS MATERIALIZED (
-    SELECT p.bucket, concat_ws(' ', sum(p.digest), h.oid, h.identifier) AS digest, sum(p.tables) AS tables
+    SELECT p.bucket, concat_ws(' ', sum(hashtextextended(p.state, p.oid::bigint)), h.oid, h.identifier) AS digest,
+           sum(p.tables) AS tables
       FROM part p, here h GROUP BY p.bucket, h.oid, h.identifier
 ), counted AS MATERIALIZED (
     SELECT r.oid, r.bucket, pg_stat_get_tuples_inserted(r.oid) AS inserted,
@@ -101,7 +100,8 @@ WITH asked AS MATERIALIZED (
                 AS before
       FROM (SELECT coalesce(s.bucket, k.key::bigint) AS bucket, s.digest, coalesce(s.tables, 0) AS tables
               FROM shape s
-              FULL JOIN (SELECT k.* FROM asked a, jsonb_each_text(a.asked->'shapes') k) k ON k.key::bigint = s.bucket
+              FULL JOIN (SELECT k.key, k.value FROM asked a, jsonb_each_text(a.asked->'shapes') k) k
+                     ON k.key::bigint = s.bucket
              WHERE s.digest IS DISTINCT FROM k.value) c
 ), sent_shape AS MATERIALIZED (
     SELECT c.bucket, c.digest, c.tables FROM changed_shape c, asked a WHERE coalesce(c.before < a.most, true)
@@ -117,40 +117,30 @@ WITH asked AS MATERIALIZED (
 ), measured AS MATERIALIZED (
     SELECT b.bucket FROM sent_shape b UNION SELECT b.bucket FROM sent_counter b
 ), types AS MATERIALIZED (
-    -- a domain's own type
-    WITH RECURSIVE base(oid, type) AS (
-        SELECT t.oid, t.typbasetype FROM pg_type t WHERE t.typtype = 'd'
-        UNION ALL
-        SELECT b.oid, t.typbasetype FROM base b JOIN pg_type t ON t.oid = b.type WHERE t.typtype = 'd'
-    )
-    SELECT t.oid, CASE WHEN n.nspname = 'pg_catalog' THEN u.typname ELSE 'text' END AS name
-      FROM pg_type t
-      LEFT JOIN base b ON b.oid = t.oid AND (SELECT v.typtype FROM pg_type v WHERE v.oid = b.type) <> 'd'
-      JOIN pg_type u ON u.oid = coalesce(b.type, t.oid)
-      JOIN pg_namespace n ON n.oid = u.typnamespace
-     WHERE t.typtype IN ('b', 'r', 'm', 'd', 'e', 'c') AND t.typisdefined
+    -- of a domain, the type below
+    SELECT t.oid, CASE WHEN u.typnamespace = 'pg_catalog'::regnamespace THEN u.typname END AS name
+      FROM pg_type t JOIN pg_type u ON u.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
 ), uses AS MATERIALIZED (
-    -- the columns of an index's expressions and predicate, and of a generated column's expression
+    -- columns that indexes and generated columns depend on
     SELECT d.classid, d.objid, d.objsubid, array_agg(DISTINCT d.refobjsubid) AS columns
       FROM pg_depend d
      WHERE d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0
        AND d.refobjid IN (SELECT r.oid FROM relation r JOIN sent_shape USING (bucket))
      GROUP BY d.classid, d.objid, d.objsubid
+), made AS MATERIALIZED (
+    -- of what generated columns are made; before 16 the dependencies are the column's, later its default's
+    SELECT e.adrelid, e.adnum, unnest(u.columns) AS source
+      FROM pg_attrdef e
+      JOIN pg_attribute a ON a.attrelid = e.adrelid AND a.attnum = e.adnum AND a.attgenerated = 's'
+      JOIN uses u ON u.classid = 'pg_attrdef'::regclass AND u.objid = e.oid
+                  OR u.classid = 'pg_class'::regclass AND u.objid = e.adrelid AND u.objsubid = e.adnum
 ), columns AS MATERIALIZED (
     SELECT a.attrelid, jsonb_agg(jsonb_build_object('number', a.attnum, 'name', a.attname,
-                                     'type', coalesce(t.name, 'text'), 'from', g.columns) ORDER BY a.attnum) AS columns
+                                                    'type', coalesce(t.name, 'text')) ORDER BY a.attnum) AS columns
       FROM relation r
       JOIN sent_shape USING (bucket)
       JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
       LEFT JOIN types t ON t.oid = a.atttypid
-      LEFT JOIN LATERAL (
-           -- before 16 the dependencies are the column's, later its default's
-           SELECT array_agg(DISTINCT u.c) FILTER (WHERE u.c <> a.attnum) AS columns
-             FROM pg_attrdef e
-             JOIN uses s ON s.classid = 'pg_attrdef'::regclass AND s.objid = e.oid
-                         OR s.classid = 'pg_class'::regclass AND s.objid = e.adrelid AND s.objsubid = e.adnum,
-                  unnest(s.columns) u(c)
-            WHERE a.attgenerated = 's' AND e.adrelid = a.attrelid AND e.adnum = a.attnum) g ON true
      GROUP BY a.attrelid
 ), shapes AS (
     SELECT r.oid, jsonb_build_object('schema', r.nspname, 'name', r.relname, 'kind', r.relkind,
@@ -193,20 +183,19 @@ WITH asked AS MATERIALIZED (
                    pg_stat_get_last_analyze_time(r.oid), pg_stat_get_last_autoanalyze_time(r.oid)),
                'heap_bytes', CASE WHEN a.sizes AND r.relkind <> 'p' AND (r.oid = ANY (l.oids)) IS NOT TRUE
                                   THEN pg_relation_size(r.oid) END,
-               'toast_bytes', CASE WHEN a.sizes AND r.reltoastrelid <> 0
-                                       AND (r.reltoastrelid = ANY (l.oids)) IS NOT TRUE
-                                   THEN pg_relation_size(r.reltoastrelid) END,
-               'toast_inserted', CASE WHEN r.reltoastrelid <> 0 THEN pg_stat_get_tuples_inserted(r.reltoastrelid) END,
-               'toast_live', CASE WHEN r.reltoastrelid <> 0 THEN pg_stat_get_live_tuples(r.reltoastrelid) END,
+               'toast_bytes', CASE WHEN a.sizes AND (r.reltoastrelid = ANY (l.oids)) IS NOT TRUE
+                                   THEN pg_relation_size(t.oid) END,
+               'toast_inserted', pg_stat_get_tuples_inserted(t.oid), 'toast_live', pg_stat_get_live_tuples(t.oid),
                'owner', pg_get_userbyid(r.relowner), 'still', w.still,
-               'width', CASE WHEN w.columns = (SELECT count(*) FROM pg_attribute t WHERE t.attrelid = r.oid
-                                                  AND t.attnum > 0 AND NOT t.attisdropped) THEN w.width END,
+               'width', CASE WHEN w.columns = (SELECT count(*) FROM pg_attribute o WHERE o.attrelid = r.oid
+                                                  AND o.attnum > 0 AND NOT o.attisdropped) THEN w.width END,
                'triggers', g.triggers)) AS said
       FROM relation r
       JOIN measured USING (bucket)
      CROSS JOIN asked a
      CROSS JOIN here h
      CROSS JOIN taken l
+     CROSS JOIN LATERAL (SELECT nullif(r.reltoastrelid, 0)) t(oid)
       LEFT JOIN shapes s ON s.oid = r.oid
       LEFT JOIN counted c ON c.oid = r.oid
       LEFT JOIN triggers g ON g.oid = r.oid
@@ -254,20 +243,25 @@ WITH asked AS MATERIALIZED (
                    'constraint', (SELECT n.contype FROM pg_constraint n
                                    WHERE n.conrelid = i.indrelid AND n.conindid = i.indexrelid
                                      AND n.contype IN ('p', 'u')),
-                   'keys', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
-                              WITH ORDINALITY k(c, place) WHERE k.place <= i.indnkeyatts AND k.c > 0),
-                   'include', (SELECT jsonb_agg(k.c ORDER BY k.place) FROM unnest(i.indkey::int2[])
-                                 WITH ORDINALITY k(c, place) WHERE k.place > i.indnkeyatts),
-                   -- columns of its expressions and predicate; []: they are of the whole row
-                   'uses', CASE WHEN i.indexprs IS NOT NULL OR i.indpred IS NOT NULL THEN
-                       coalesce((SELECT to_jsonb(u.columns) FROM uses u
-                                  WHERE u.classid = 'pg_class'::regclass AND u.objid = i.indexrelid AND u.objsubid = 0),
-                                CASE WHEN concat(i.indexprs, i.indpred) ~ ':varattno 0 ' THEN '[]'::jsonb END) END,
+                   -- of its key, expressions and predicate, or of the whole row; and what generated ones are made of
+                   'columns', (SELECT coalesce(jsonb_agg(n.c ORDER BY n.place), '[]')
+                                 FROM unnest(k.listed || ARRAY(
+                                          SELECT m.source FROM made m WHERE m.adrelid = i.indrelid
+                                             AND m.adnum = ANY (i.indkey::int2[]::int[] || k.listed)))
+                                      WITH ORDINALITY n(c, place) WHERE n.c > 0),
+                   'include', to_jsonb((i.indkey::int2[])[i.indnkeyatts:]),
                    'definition', CASE WHEN i.free THEN pg_get_indexdef(i.indexrelid) END) END)) AS said
       FROM indexed i
       JOIN measured USING (bucket)
      CROSS JOIN asked a
       LEFT JOIN sent_shape s USING (bucket)
+      LEFT JOIN uses u ON u.classid = 'pg_class'::regclass AND u.objid = i.indexrelid AND u.objsubid = 0
+                      AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)
+     CROSS JOIN LATERAL (
+           SELECT (i.indkey::int2[])[0:i.indnkeyatts - 1]::int[] || coalesce(u.columns,
+                  CASE WHEN concat(i.indexprs, i.indpred) ~ ':varattno 0 '
+                       THEN ARRAY(SELECT a.attnum::int FROM pg_attribute a
+                                   WHERE a.attrelid = i.indrelid AND a.attnum > 0 ORDER BY 1) END)) k(listed)
 ), reader AS MATERIALIZED (
     -- pg_stat_statements, in whatever schema; preloaded, it has settings
     SELECT quote_ident(n.nspname) || '.pg_stat_statements' AS name, p.proargnames AS columns,
@@ -325,7 +319,7 @@ WITH asked AS MATERIALIZED (
               FROM new n JOIN %3$s(true) s ON s.queryid = n.queryid AND %1$s = n.toplevel AND s.dbid = %4$s
              WHERE (SELECT count(*) FROM new) > 0 AND s.query IS NOT NULL
         )
-        SELECT jsonb_build_object('stats_reset', %7$s, 'evictions', %8$s,
+        SELECT %7$s || jsonb_build_object(
                    'entries', (SELECT coalesce(jsonb_agg(e.said), '[]') FROM entry e
                                 WHERE e.queryid IS NULL OR e.wal_records > 0 OR e.shared_blks_dirtied > 0),
                    'texts', (SELECT coalesce(jsonb_agg(jsonb_build_object('queryid', t.queryid,
@@ -336,10 +330,10 @@ WITH asked AS MATERIALIZED (
         CASE WHEN 'stats_since' = ANY (r.columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END,
         r.name, h.oid,
         coalesce(a.asked->'texts', '[]'), a.statements,
-        CASE WHEN 'toplevel' = ANY (r.columns) THEN format('(SELECT i.stats_reset FROM %s_info() i)', r.name)
-             ELSE 'NULL' END,
-        CASE WHEN 'toplevel' = ANY (r.columns) THEN format('(SELECT i.dealloc FROM %s_info() i)', r.name)
-             ELSE 'NULL' END), false, false, '')::text END AS answer, r.reason
+        CASE WHEN 'toplevel' = ANY (r.columns)
+             THEN format($$(SELECT jsonb_build_object('stats_reset', i.stats_reset, 'evictions', i.dealloc)
+                              FROM %s_info() i)$$, r.name) ELSE $$'{}'::jsonb$$ END), false, false, '')::text
+           END AS answer, r.reason
       FROM reader r, here h, asked a
 ), holders AS (
     SELECT CASE WHEN w.sender THEN 'standby feedback'
@@ -364,25 +358,21 @@ WITH asked AS MATERIALIZED (
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
       FROM pg_replication_slots s WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
 ), unread AS (
-    SELECT DISTINCT r.nspname FROM relation r
-     WHERE r.reltuples > 0 AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')
+    SELECT string_agg(DISTINCT quote_ident(r.nspname), ', ') AS schemas, count(DISTINCT r.nspname) AS number
+      FROM relation r WHERE r.reltuples > 0 AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')
 ), denied AS (
-    SELECT d.what, d.grant FROM here h CROSS JOIN LATERAL (VALUES
-        (NOT pg_has_role('pg_read_all_stats', 'USAGE'), 'sessions and statements of other roles',
-         format('GRANT pg_monitor TO %I', current_user)),
-        (h.identifier IS NULL, 'pg_control_system(), which tells a server from its copy',
-         format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system() TO %I', current_user)),
-        (h.own->>'timeline' IS NULL, 'pg_control_checkpoint(), which tells a failover',
-         format('GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint() TO %I', current_user)),
-        ((SELECT count(*) FROM unread) > 0,
-         'widths of columns in pg_stats, so the mean length of a row is estimated from relpages and reltuples',
-         CASE WHEN h.version >= 140000 AND (SELECT count(*) > 5 OR bool_or(u.nspname ~ '[[:cntrl:]]') FROM unread u)
-              THEN format('GRANT pg_read_all_data TO %I', current_user)
-              ELSE format('GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %I',
-                          (SELECT string_agg(quote_ident(u.nspname), ', ' ORDER BY u.nspname)
-                             FROM (SELECT * FROM unread WHERE nspname !~ '[[:cntrl:]]' ORDER BY 1 LIMIT 5) u),
-                          current_user) END))
-        d(missing, what, "grant") WHERE d.missing
+    SELECT d.what, format('GRANT %s TO %I', d."right", current_user) AS "grant"
+      FROM here h CROSS JOIN unread u CROSS JOIN LATERAL (VALUES
+           (NOT pg_has_role('pg_read_all_stats', 'USAGE'), 'sessions and statements of other roles', 'pg_monitor'),
+           (h.identifier IS NULL, 'pg_control_system(), which tells a server from its copy',
+            'EXECUTE ON FUNCTION pg_catalog.pg_control_system()'),
+           (h.own->>'timeline' IS NULL, 'pg_control_checkpoint(), which tells a failover',
+            'EXECUTE ON FUNCTION pg_catalog.pg_control_checkpoint()'),
+           (u.number > 0,
+            'widths of columns in pg_stats, so the mean length of a row is estimated from relpages and reltuples',
+            CASE WHEN h.version >= 140000 AND u.number > 5 THEN 'pg_read_all_data'
+                 ELSE 'SELECT ON ALL TABLES IN SCHEMA ' || u.schemas END))
+           d(missing, what, "right") WHERE d.missing
 )
 SELECT jsonb_build_object('format', 1,
     'server', jsonb_build_object(

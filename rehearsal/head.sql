@@ -10,12 +10,10 @@ SELECT format('predicted, once settled: HOT share %s %% at %s, %s %% at %s; WAL 
  UNION ALL
 SELECT format('rows of %s to %s bytes; indexes: %s; sessions that update: %s. If the application does something else, '
               || 'neither the advice nor this rehearsal is valid:',
-              (SELECT min(l::integer) FROM jsonb_array_elements_text(document->'workload'->'insert_len') l),
-              (SELECT max(l::integer) FROM jsonb_array_elements_text(document->'workload'->'insert_len') l),
-              indexes + 1, sessions)
-  FROM ff_rehearsal.setup
+              min(l::integer), max(l::integer), min(indexes) + 1, min(sessions))
+  FROM ff_rehearsal.setup, jsonb_array_elements_text(document->'workload'->'insert_len') l
  UNION ALL
-SELECT '    ' || (c->>'words') FROM ff_rehearsal.setup, jsonb_array_elements(workload->'classes') c
+SELECT '    ' || ff_rehearsal.words(c) FROM ff_rehearsal.setup, jsonb_array_elements(workload->'classes') c
  UNION ALL
 SELECT format('%s: %s here, %s on the source', s.name, current_setting(s.name, true), s.there)
   FROM ff_rehearsal.setup, jsonb_each_text(document->'settings') s(name, there)

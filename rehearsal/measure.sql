@@ -2,30 +2,27 @@
 -- phases, between which the table may be vacuumed.
 
 SET check_function_bodies = off;
--- ticks: updates of a lap; pace: transactions per second; memory: bytes; loaded: rows on a page after loading;
--- vacuumed: updates at the last vacuum; began, xid: time and transaction ID at which the phase began; cycle: see
--- phase_begin()
+-- ticks: updates of a lap; loaded: rows on a page after loading; vacuumed: updates at the last vacuum; began, xid: time
+-- and transaction ID at which the phase began; cycle: see phase_begin()
 CREATE TABLE ff_rehearsal.setup (document jsonb, workload jsonb, columns integer, indexes integer, new text,
-    sessions integer, runs jsonb DEFAULT '[]', rows bigint, ticks float8, pace float8, memory float8, loaded float8,
+    sessions integer, runs jsonb DEFAULT '[]', rows bigint, ticks float8, loaded float8,
     vacuumed bigint, began timestamptz, xid bigint, cycle float8);
 CREATE TABLE ff_rehearsal.lap (id integer GENERATED ALWAYS AS IDENTITY, lsn pg_lsn, updates bigint, hot bigint,
-    others bigint, seconds float8 DEFAULT 0, transactions bigint DEFAULT 0, hot_pct float8, wal_bytes float8);
--- Returns the counters. Waits up to 5 s until pgbench's sessions have ended, because they report theirs then. others:
--- rows written in other databases.
+    seconds float8 DEFAULT 0, transactions bigint DEFAULT 0, hot_pct float8, wal_bytes float8);
+-- Returns the counters. Waits up to 5 s until pgbench's sessions have ended, because they report theirs then.
 CREATE FUNCTION ff_rehearsal.counter(OUT lsn pg_lsn, OUT updates bigint, OUT hot bigint, OUT dead bigint,
-    OUT live bigint, OUT others bigint) LANGUAGE plpgsql AS $f$ BEGIN
+    OUT live bigint) LANGUAGE plpgsql AS $f$ BEGIN
     FOR i IN 1 .. 500 LOOP
         EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'pgbench'
             AND datname = current_database());
         PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
     END LOOP;
     SELECT pg_current_wal_insert_lsn(), pg_stat_get_tuples_updated(t), pg_stat_get_tuples_hot_updated(t),
-        pg_stat_get_dead_tuples(t), greatest(1, pg_stat_get_live_tuples(t)), (
-        SELECT sum(tup_inserted + tup_updated + tup_deleted) FROM pg_stat_database
-         WHERE datname <> current_database()) INTO lsn, updates, hot, dead, live, others
+        pg_stat_get_dead_tuples(t), greatest(1, pg_stat_get_live_tuples(t))
+      INTO lsn, updates, hot, dead, live
       FROM (SELECT 'ff_rehearsal.t'::regclass) r(t);
     END $f$;
--- Returns the classes. updates: one transaction of the class comes in so many; never: a lap has fewer.
+-- updates: one transaction of the class comes in so many; never: a lap has fewer.
 CREATE FUNCTION ff_rehearsal.class(OUT k bigint, OUT c jsonb, OUT calls float8, OUT updates float8, OUT never boolean)
     RETURNS SETOF record LANGUAGE sql STABLE AS $f$
     SELECT x.place - 1, x.c, n.calls, u.updates, u.updates > 1.001 * o.ticks
@@ -34,7 +31,7 @@ CREATE FUNCTION ff_rehearsal.class(OUT k bigint, OUT c jsonb, OUT calls float8, 
      CROSS JOIN LATERAL (SELECT greatest(1, (x.c->>'calls')::float8)) n(calls)
      CROSS JOIN LATERAL (SELECT n.calls / (x.c->>'rate')::float8 * CASE WHEN x.c ? 'part'
            THEN greatest(1, o.rows * (x.c->>'part')::float8) ELSE (x.c->>'rows')::float8 END) u(updates) $f$;
--- Begins a phase. Returns the transactions of one session, then options for pgbench with those of each class.
+-- Returns the transactions of one session, then options for pgbench with those of each class.
 CREATE FUNCTION ff_rehearsal.phase_begin(phase integer) RETURNS text LANGUAGE sql AS $f$
     WITH class AS (
         SELECT x.*, o.sessions, CASE WHEN x.never THEN 0 ELSE o.ticks / x.updates END AS a_lap
@@ -75,13 +72,12 @@ CREATE FUNCTION ff_rehearsal.phase_end(each bigint) RETURNS boolean LANGUAGE sql
        AND c.updates - o.vacuumed >= c.live * (o.workload->>'vacuum_gap')::float8
     RETURNING true) SELECT count(*) > 0 FROM due $f$;
 -- Ends a lap and begins the next. Returns its HOT share, with 'settled' if it is within a point of the lap before, or
--- if another lap could end after six times the seconds of one.
+-- too little time is left for another lap.
 CREATE FUNCTION ff_rehearsal.lap(seconds float8) RETURNS text LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.lap l SET wal_bytes = (c.lsn - l.lsn) / nullif(c.updates - l.updates, 0),
            hot_pct = 100.0 * (c.hot - l.hot) / nullif(c.updates - l.updates, 0)
       FROM ff_rehearsal.counter() c WHERE l.id = (SELECT max(id) FROM ff_rehearsal.lap);
-    INSERT INTO ff_rehearsal.lap (lsn, updates, hot, others)
-    SELECT lsn, updates, hot, others FROM ff_rehearsal.counter();
+    INSERT INTO ff_rehearsal.lap (lsn, updates, hot) SELECT lsn, updates, hot FROM ff_rehearsal.counter();
     SELECT coalesce(round(a.hot[2]::numeric, 1)::text, '-') || CASE
            WHEN count(*) > 2 AND (abs(a.hot[2] - a.hot[3]) <= 1 OR sum(l.seconds) + max(l.seconds) > 6 * $1)
            THEN ' settled' ELSE '' END
@@ -107,13 +103,12 @@ DECLARE s ff_rehearsal.setup; BEGIN
 CREATE FUNCTION ff_rehearsal.run_end(pair integer, side text) RETURNS text LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.setup o SET runs = runs || jsonb_build_object('pair', pair, 'side', side, 'laps', r.laps,
         'wal_bytes', l.wal_bytes, 'rows_per_page', o.loaded, 'size_bytes', pg_relation_size('ff_rehearsal.t'),
-        'tps', l.transactions / l.seconds, 'latency_ms', 1000 * l.seconds / l.transactions * o.sessions)
-      FROM (SELECT max(id), max(others), jsonb_agg(hot_pct ORDER BY id) FILTER (WHERE hot_pct IS NOT NULL)
-              FROM ff_rehearsal.lap) r(next, others, laps)
+        'tps', l.transactions / l.seconds)
+      FROM (SELECT max(id), jsonb_agg(hot_pct ORDER BY id) FILTER (WHERE hot_pct IS NOT NULL)
+              FROM ff_rehearsal.lap) r(next, laps)
       JOIN ff_rehearsal.lap l ON l.id = r.next - 1
     RETURNING format(' %%, WAL %s bytes an update, %s transactions/s', round(l.wal_bytes),
-        round((l.transactions / l.seconds)::numeric, 1)) || CASE WHEN r.others - l.others > 0.01 * o.ticks
-        THEN format('; %s rows were written in other databases meanwhile', r.others - l.others) ELSE '' END $f$;
+                     round((l.transactions / l.seconds)::numeric, 1)) $f$;
 -- Returns why the server is not quiet, NULL if it is: other work writes WAL, or keeps old row versions.
 CREATE FUNCTION ff_rehearsal.unrest() RETURNS text LANGUAGE plpgsql AS $f$
 DECLARE own float8; was pg_lsn; next xid8; share integer; BEGIN
@@ -129,25 +124,16 @@ DECLARE own float8; was pg_lsn; next xid8; share integer; BEGIN
         THEN 'an open transaction, a standby or a replication slot keeps old row versions on this server' END;
     END $f$;
 -- Chooses the rows of the table: so many that a lap can update each twice, pass over the table four times and hold a
--- snapshot once; without --short, a table larger than half of memory keeps its ratio to memory. Chooses the updates of
--- a lap: so many that the rarest class comes a whole number of times, if three times the seconds are enough for that.
--- Returns rows, updates, transactions per second, seconds of a lap, and all of it in words.
-CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, memory_mb float8, short boolean)
-    RETURNS text LANGUAGE sql AS $f$
-    UPDATE ff_rehearsal.setup o
-       SET ticks = $1 * $2 / 100 * (c.updates - l.updates) / greatest(0.001, l.seconds),
-           pace = $2 / 100 * l.transactions / greatest(0.001, l.seconds),
-           memory = CASE WHEN $4 > 0 THEN $4 * 1048576 ELSE pg_size_bytes(current_setting('effective_cache_size')) END
+-- snapshot once. Chooses the updates of a lap: so many that the rarest class comes a whole number of times, if three
+-- times the seconds are enough for that. Returns rows, updates, seconds of a lap, and these in words.
+CREATE FUNCTION ff_rehearsal.choose(seconds float8, chosen bigint) RETURNS text LANGUAGE sql AS $f$
+    UPDATE ff_rehearsal.setup o SET ticks = $1 * (c.updates - l.updates) / greatest(0.001, l.seconds)
       FROM ff_rehearsal.counter() c, ff_rehearsal.lap l;
-    UPDATE ff_rehearsal.setup o SET rows = CASE WHEN $3 > 0 THEN $3
-        WHEN NOT $5 AND f.rows * f.row_bytes > f.ram_bytes / 2
-        THEN least(f.rows, greatest(1000, f.rows * o.memory / f.ram_bytes))
-        ELSE least(f.rows, greatest(1000, least(o.ticks / 2, (
+    UPDATE ff_rehearsal.setup o SET rows = CASE WHEN $2 > 0 THEN $2
+        ELSE least((o.document->'table'->>'rows')::float8, greatest(1000, least(o.ticks / 2, (
             SELECT min(o.ticks / 4 * (c->>'rate')::float8 / (c->>'part')::float8)
               FROM jsonb_array_elements(o.workload->'classes') c WHERE c ? 'part'),
-            o.ticks / nullif((o.workload->>'held_cycle')::float8, 0)))) END
-      FROM ff_rehearsal.setup s,
-           jsonb_to_record(s.document->'table') f(rows float8, row_bytes float8, ram_bytes float8);
+            o.ticks / nullif((o.workload->>'held_cycle')::float8, 0)))) END;
     WITH lap AS (
         UPDATE ff_rehearsal.setup o SET ticks = coalesce(w.updates * ceil(l.ticks / w.updates - 0.01), l.ticks)
           FROM ff_rehearsal.setup s
@@ -156,14 +142,11 @@ CREATE FUNCTION ff_rehearsal.choose(seconds float8, load float8, chosen bigint, 
                               WHERE x.updates <= greatest(3 * s.ticks, l.ticks)) w(updates)
         RETURNING o.*, ceil($1 * o.ticks / s.ticks) AS seconds
     )
-    SELECT concat_ws(' ', o.rows, ceil(o.ticks), round(o.pace::numeric, 3), o.seconds, format(
-        '%s rows of %s, %s updates in a lap of %s s; table and indexes are %s times memory on the source, %s here',
-        o.rows, round(f.rows), round(o.ticks), o.seconds,
-        round((f.rows * f.row_bytes / f.ram_bytes)::numeric, 3),
-        round((o.rows * f.row_bytes / o.memory)::numeric, 3)))
-      FROM lap o, jsonb_to_record(o.document->'table') f(rows float8, row_bytes float8, ram_bytes float8) $f$;
--- Returns the classes that are left out because a lap is too short, and the --seconds that they need; seconds: of a lap
+    SELECT concat_ws(' ', o.rows, ceil(o.ticks), o.seconds, format('%s rows of %s, %s updates in a lap of %s s', o.rows,
+               round((o.document->'table'->>'rows')::float8), round(o.ticks), o.seconds))
+      FROM lap o $f$;
+-- The classes for which a lap, of so many seconds, is too short
 CREATE FUNCTION ff_rehearsal.never(seconds float8) RETURNS SETOF text LANGUAGE sql AS $f$
-    SELECT format('left out, because it comes less than once in a lap: %s (--seconds=%s is enough)', x.c->>'words',
-                  ceil($1 / 3 * x.updates / o.ticks))
+    SELECT format('left out, because it comes less than once in a lap: %s (--seconds=%s is enough)',
+                  ff_rehearsal.words(x.c), ceil($1 / 3 * x.updates / o.ticks))
       FROM ff_rehearsal.setup o, ff_rehearsal.class() x WHERE x.never $f$;

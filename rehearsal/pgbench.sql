@@ -124,8 +124,8 @@ $$;
 
 -- Returns the pgbench script of a workload: one transaction of one of its classes. It needs -D rows, sessions, and for
 -- each class k (from 0) nk: its transactions in this phase, of all sessions together; turnk: calls that one session
--- made before, -1 for pick follow; n, own and i: 0. Each class gets its exact number of transactions, spread evenly.
--- pgbench's choice by weight is random: of sixteen passes over a table, the halves of a run could get five and eleven.
+-- made before, -1 for pick follow; n, own and i: 0. Each class gets its exact number of transactions, spread evenly;
+-- pgbench's choice by weight is random.
 CREATE FUNCTION ff_rehearsal.pgbench_script(m jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET standard_conforming_strings = on
@@ -156,7 +156,7 @@ AS $$
                                  '\\set to%1$s :to%1$s * %2$s / greatest(1, :to)\n', x.k, k.modulus), '') AS text
           FROM class x CROSS JOIN constant k
     ), chosen AS (
-        -- Rare classes come first, the rarest before all: if two claim a transaction, the more frequent loses little.
+        -- the rarest first: if two claim a transaction, the more frequent loses little
         SELECT format(E'\\set pick case%s%s end\n',
                       string_agg(format(' when (:g * :rare%1$s + %2$s * :total / %3$s) %% :total < :rare%1$s then %1$s',
                                         x.k, k.stride * x.place * x.place % k.modulus, k.modulus), '' ORDER BY x.place),

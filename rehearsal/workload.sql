@@ -2,8 +2,7 @@
 -- takes it.
 --
 -- The table is not an imitation. It has the key id, the integer n that no index has, one integer for each other index,
--- and a padding that gives rows their lengths. What is measured, HOT share, WAL and size, depends on the lengths of
--- rows and the number of indexes.
+-- and a padding that gives rows their lengths: HOT share, WAL and size depend on these.
 
 -- Returns the table. columns: integers with an index, i1 and so on; at most five, and no more than the shortest row has
 -- room for: further indexes are on the same columns. indexes: besides that of the key. new: values of a new row {n}.
@@ -66,8 +65,7 @@ AS $$
                distance float8, near float8, skew float8, stride float8, indexed float8, resizes float8,
                all_rows float8)
     ), shaped AS (
-        -- If only some updates change an indexed column, they become two classes. If updates return to new rows, each
-        -- return becomes a class with its own distance, as in the twin.
+        -- If only some updates change an indexed column, they become two classes; so does each return to new rows.
         SELECT c.*, i.is_indexed, i.sets, t.turns, k AS turn, c.rate * i.share / t.turns AS calls_rate,
                greatest(1, round(c.rows)) AS n,
                -- a few rows, each picked by itself: one statement for each
@@ -126,16 +124,14 @@ LANGUAGE sql IMMUTABLE
 RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
                WHEN c->>'pick' = 'all' THEN 'all rows'
                WHEN c ? 'part' THEN round(100 * (c->>'part')::numeric, 1) || ' % of the table'
-               ELSE (SELECT n || CASE n WHEN 1 THEN ' row' ELSE ' rows' END
-                       FROM (SELECT (c->>'rows')::bigint * coalesce((c->>'calls')::bigint, 1)) r(n)) END,
+               ELSE concat((c->>'rows')::bigint * coalesce((c->>'calls')::bigint, 1), ' rows') END,
            '{"any": "at random", "skewed": "some far more often than others", "newest": "recently inserted",
              "follow": "each some time after its insert", "turn": "in turn", "oldest": "the oldest"}'::jsonb
                ->>(CASE WHEN c->>'command' <> 'insert' THEN c->>'pick' END),
-           CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END)
-       || CASE WHEN c->>'indexed' = 'true' THEN ', changes an indexed column' ELSE '' END
-       || CASE WHEN c->>'resizes' = 'true' THEN ', changes the length of the row' ELSE '' END
-       || format(CASE c->>'command' WHEN 'update' THEN '; %s %% of the updates' ELSE '; %s rows per 100 updates' END,
-                 round(100 * (c->>'rate')::numeric, 1));
+           CASE c->>'every' WHEN '0' THEN 'each by itself' WHEN '1' THEN NULL ELSE 'one in ' || (c->>'every') END,
+           CASE c->>'indexed' WHEN 'true' THEN 'changes an indexed column' END,
+           CASE c->>'resizes' WHEN 'true' THEN 'changes the length of the row' END)
+       || format('; %s rows per 100 updates', round(100 * (c->>'rate')::numeric, 1));
 
 -- Returns the workload of a document as pgbench.sql takes it, with what the phases need: when to vacuum (vacuum_share,
 -- vacuum_gap), and the part of a cycle in which a snapshot is held (held_share), in updates of each row (held_cycle, 0:
@@ -143,10 +139,7 @@ RETURN concat_ws(', ', (c->>'command') || ' of ' || CASE
 CREATE FUNCTION ff_rehearsal.workload(document jsonb, new text, resize text) RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
-    SELECT jsonb_build_object('sessions', s.sessions, 'held_share', h.share, 'classes', (
-                   SELECT jsonb_agg(d.value || jsonb_build_object('words', ff_rehearsal.words(d.value))
-                                    ORDER BY d.ordinality)
-                     FROM jsonb_array_elements(c.classes) WITH ORDINALITY d),
+    SELECT jsonb_build_object('sessions', s.sessions, 'held_share', h.share, 'classes', c.classes,
                -- held for less than one transaction counts as not held, as in the twin
                'held_cycle', CASE WHEN h.held >= 1 AND h.share > 0 THEN h.held / h.share / h.rows / h.work ELSE 0 END,
                'vacuum_share', document->'workload'->'vacuum_share', 'vacuum_gap', document->'workload'->'vacuum_gap',
@@ -159,8 +152,8 @@ AS $$
                            FROM jsonb_to_recordset(document->'workload'->'classes') c(rate float8, rows float8))
               FROM jsonb_to_record(document->'workload')
                    l(lag float8, held float8, held_share float8, replayed_rows float8)) h(lag, held, share, rows, work)
-      -- As many sessions as make the oldest snapshot about as old as on the source. With 3, 5 or 8 sessions, the order
-      -- of pgbench_script() would give each session the same class many times in a row.
+      -- As many as make the oldest snapshot about as old as on the source; with 3, 5 or 8, pgbench_script() would give
+      -- each session the same class many times in a row.
      CROSS JOIN LATERAL (SELECT CASE WHEN h.lag < 0.25 THEN 1 WHEN h.lag < 1 THEN 2 ELSE 4 END) s(sessions)
      CROSS JOIN ff_rehearsal.classes(document->'workload', s.sessions, resize) c(classes)
 $$;

@@ -1,5 +1,5 @@
--- fetches the answers of a hub's sources with contrib's dblink, through foreign servers. An answer is one
--- text, read as jsonb; its columns are typed and checked here. No part of it is ever executed.
+-- Fetches the answers of a hub's sources with contrib's dblink, through foreign servers. An answer is one text, read as
+-- jsonb; its columns are typed and checked here. No part of it is ever executed.
 
 -- Limits, all chosen. connect_s: highest connect_timeout of a server. answer: time for the whole answer; the source
 -- stops after nine tenths of it. lock_ms: lock_timeout there. bytes: size of an answer. sources: asked at the same time
@@ -36,7 +36,7 @@ DECLARE
     hosts   integer;
 BEGIN
     SELECT max(o.option_value) FILTER (WHERE o.option_name = 'connect_timeout'),
-           max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name ^@ 'host')
+           coalesce(max(cardinality(string_to_array(o.option_value, ','))) FILTER (WHERE o.option_name ^@ 'host'), 1)
       INTO timeout, hosts
       FROM pg_foreign_server s LEFT JOIN pg_options_to_table(s.srvoptions) o ON true
      WHERE s.srvname = server GROUP BY s.oid;
@@ -44,14 +44,14 @@ BEGIN
         PERFORM ff_internal.refuse('42704', format('server %s does not exist', quote_ident(server)), NULL,
             format('CREATE SERVER %I FOREIGN DATA WRAPPER dblink_fdw OPTIONS (host ''...'', dbname ''...'', '
                    'connect_timeout ''3''); and a user mapping with user and password.', server));
-    ELSIF timeout !~ '^[0-9]{1,5}$' OR coalesce(timeout::integer NOT BETWEEN 2 AND most, true) THEN
+    ELSIF (timeout ~ '^[0-9]{1,5}$' AND timeout::integer BETWEEN 2 AND most) IS NOT TRUE THEN
         PERFORM ff_internal.refuse('22023',
             format('server %I has no connect_timeout of 2 to %s seconds', server, most),
             'A host that is down would hold up all the others.',
             format('ALTER SERVER %I OPTIONS (%s connect_timeout ''3'');', server,
                    CASE WHEN timeout IS NULL THEN 'ADD' ELSE 'SET' END));
     END IF;
-    RETURN timeout::integer * coalesce(hosts, 1);
+    RETURN timeout::integer * hosts;
 END
 $$;
 
@@ -61,9 +61,8 @@ AS 'MODULE_PATHNAME', 'ff_deadline'
 LANGUAGE c VOLATILE;
 
 -- Connects and sends a query that returns one text: read only, with an empty search_path and timeouts a little shorter
--- than patience. All commands are one transaction: nothing stays set in a session that a pooler gives to others next.
--- From PostgreSQL 16 on dblink ignores connect_timeout, so deadline() enforces it, a second later.
--- Errors: those of dblink_connect(); 08001 also for the timeout.
+-- than patience, in one transaction: nothing stays set in a session that a pooler gives to others next. From PostgreSQL
+-- 16 on dblink ignores connect_timeout, so deadline() enforces it, a second later, with error 08001.
 CREATE FUNCTION ff_hub.send(connection text, server name, query text, patience interval) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -95,8 +94,9 @@ END
 $$;
 
 -- Returns the answer on a connection, NULL if there is none yet. Raises the source's error; one that WHEN OTHERS does
--- not catch becomes 38000.
-CREATE FUNCTION ff_hub.answer(connection text) RETURNS text
+-- not catch, or no answer in time, is 38000.
+CREATE FUNCTION ff_hub.answer(connection text, asked_at timestamptz DEFAULT NULL, patience interval DEFAULT NULL)
+RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -116,6 +116,9 @@ BEGIN
             RETURN answer;
         END IF;
     END LOOP;
+    IF clock_timestamp() > asked_at + patience THEN
+        RAISE 'it did not answer within %', patience USING ERRCODE = 'external_routine_exception';
+    END IF;
     RETURN NULL;
 EXCEPTION WHEN query_canceled OR assert_failure THEN
     IF ff_hub.dblink('error_message', connection) = 'OK' THEN
@@ -131,7 +134,7 @@ LANGUAGE sql VOLATILE
 RETURN (SELECT ff_hub.dblink('disconnect', connection)
          WHERE connection = ANY (ff_hub.dblink('get_connections')::text[]));
 
--- Sends a query to a foreign server and waits for its answer, a text. Errors: those of the connection and the source.
+-- Sends a query to a foreign server and waits for its answer.
 CREATE FUNCTION ff_hub.ask(server name, query text, patience interval DEFAULT (ff_hub.limits()).answer) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -144,11 +147,8 @@ BEGIN
     PERFORM ff_hub.hang_up(connection);
     PERFORM ff_hub.send(connection, server, query, patience);
     LOOP
-        answer := ff_hub.answer(connection);
+        answer := ff_hub.answer(connection, began, patience);
         EXIT WHEN answer IS NOT NULL;
-        IF clock_timestamp() > began + patience THEN
-            RAISE 'server % did not answer within %', server, patience USING ERRCODE = 'external_routine_exception';
-        END IF;
         PERFORM pg_sleep(pause);
     END LOOP;
     PERFORM ff_hub.hang_up(connection);
@@ -164,24 +164,24 @@ CREATE FUNCTION ff_hub.check_export(export jsonb) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    known   CONSTANT integer := ff_internal.export_format();
-    version CONSTANT text := CASE WHEN jsonb_typeof(export->'format') = 'number' THEN export->>'format' END;
+    known CONSTANT integer := ff_internal.export_format();
 BEGIN
-    IF (version ~ '^[1-9][0-9]{0,8}$' AND jsonb_typeof(export->'advice') = 'array'
+    IF (export @? 'strict $.format ? (@.type() == "number" && @ >= 1 && @ < 1e9 && @ % 1 == 0)'
+        AND jsonb_typeof(export->'advice') = 'array'
         AND coalesce(jsonb_typeof(export->'reads'), 'array') = 'array') IS NOT TRUE THEN
         PERFORM ff_internal.refuse('22023', 'this is not an export of the extension', NULL,
                                    'SELECT ff_export() gives one.');
-    ELSIF version::integer > known THEN
-        PERFORM ff_internal.refuse('0A000',
-            format('the export has format %s, and this hub reads formats up to %s', version, known), NULL,
-            'Upgrade the extension on the hub.');
+    ELSIF (export->>'format')::numeric > known THEN
+        PERFORM ff_internal.refuse('0A000', format('the export has format %s, and this hub reads formats up to %s',
+                                                   export->>'format', known), NULL,
+                                   'Upgrade the extension on the hub.');
     END IF;
 END
 $$;
 
 -- Stores a source's answer. If the source is another database than before, its old data are deleted. Advice is
 -- replaced; unchanged rows are not written and keep what was weighed. The reads of a standby become rates, from the
--- difference to its last counters unless it restarted: a mean over the first day, then a running mean.
+-- difference to its last counters unless it or they began anew: a mean over the first day, then a running mean.
 CREATE FUNCTION ff_hub.store(id integer, export jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -190,7 +190,6 @@ DECLARE
     new     ff_hub.source;
     seconds float8;    -- since the last answer; NULL: restarted
     advice  ff_hub.advice[];
-    reads   ff_hub.reads[];
 BEGIN
     PERFORM ff_hub.check_export(export);
     SELECT * INTO STRICT old FROM ff_hub.source s WHERE s.source_id = id FOR UPDATE;
@@ -215,24 +214,24 @@ BEGIN
     IF (old.timeline, old.started_at) = (new.timeline, new.started_at) AND new.exported_at > old.exported_at THEN
         seconds := extract(epoch FROM new.exported_at - old.exported_at);
     END IF;
-    reads := ARRAY(
-        SELECT (id, n.oid, c.now, n.since, least(86400, c.seen + coalesce(d.s, 0)),
-                ARRAY(SELECT coalesce(w.rate + ((w.now - w.was) / d.s - w.rate) * d.s
-                                               / greatest(d.s, least(86400, c.seen + d.s)), w.rate)
-                        FROM unnest(c.now, c.was, c.rates) w(now, was, rate)))::ff_hub.reads
-          FROM jsonb_to_recordset(coalesce(export->'reads', '[]'))
-                   n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint, since timestamptz)
-          LEFT JOIN ff_hub.reads o ON (o.source_id, o.relid) = (id, n.oid)
-         -- a table missing from the last answer had no reads then
-         CROSS JOIN LATERAL (
-               SELECT ARRAY[n.seq_scans, n.index_scans, n.blocks], coalesce(o.counters, '{0,0,0}'),
-                      coalesce(o.per_s, '{0,0,0}'), coalesce(o.observed_s, 0)) c(now, was, rates, seen)
-          LEFT JOIN LATERAL (
-               SELECT seconds
-                WHERE (o.relid IS NULL OR n.since IS NOT DISTINCT FROM o.since)
-                  AND NOT EXISTS (SELECT FROM unnest(c.now, c.was) u(now, was) WHERE u.now < u.was)) d(s) ON true);
-    DELETE FROM ff_hub.reads r WHERE r.source_id = id;
-    INSERT INTO ff_hub.reads SELECT * FROM unnest(reads);
+    DELETE FROM ff_hub.reads r
+     WHERE r.source_id = id
+       AND r.relid NOT IN (SELECT (n->>'oid')::bigint FROM jsonb_array_elements(export->'reads') n);
+    INSERT INTO ff_hub.reads AS o (source_id, relid, counters, since, observed_s, per_s)
+    -- one missing from the last answer had no reads then
+    SELECT id, n.oid, c.now, n.since, least(86400, coalesce(seconds, 0)),
+           ARRAY(SELECT coalesce(u.now / seconds, 0) FROM unnest(c.now) u(now))
+      FROM jsonb_to_recordset(export->'reads')
+               n(oid bigint, seq_scans bigint, index_scans bigint, blocks bigint, since timestamptz)
+     CROSS JOIN LATERAL (SELECT ARRAY[n.seq_scans, n.index_scans, n.blocks]) c(now)
+    ON CONFLICT (source_id, relid) DO UPDATE SET (counters, since, observed_s, per_s) = (
+        SELECT EXCLUDED.counters, EXCLUDED.since, least(86400, o.observed_s + coalesce(d.s, 0)),
+               ARRAY(SELECT coalesce(u.rate + ((u.now - u.was) / d.s - u.rate)
+                                              * least(1, d.s / least(86400, o.observed_s + d.s)), u.rate)
+                       FROM unnest(EXCLUDED.counters, o.counters, o.per_s) u(now, was, rate))
+          FROM (SELECT CASE WHEN EXCLUDED.since IS NOT DISTINCT FROM o.since AND NOT EXISTS (
+                                 SELECT FROM unnest(EXCLUDED.counters, o.counters) u(now, was) WHERE u.now < u.was)
+                            THEN seconds END) d(s));
     UPDATE ff_hub.source s
        SET (succeeded_at, failures, error, version, model_version, server_version, system_identifier, timeline,
             in_recovery, started_at, database_oid, database, exported_at, collected_at)
@@ -258,14 +257,11 @@ $$;
 
 -- Error 22023 if the name is invalid.
 CREATE FUNCTION ff_hub.check_source(source text) RETURNS void
-LANGUAGE plpgsql STABLE
+LANGUAGE sql STABLE
 AS $$
-BEGIN
-    IF source IS NULL OR length(source) NOT BETWEEN 1 AND 63 OR source ~ ff_internal.unprintable() THEN
-        PERFORM ff_internal.refuse('22023', 'invalid name of a source: ' || coalesce(quote_literal(source), 'NULL'),
-                                   NULL, 'A name has 1 to 63 characters, all of which can be printed.');
-    END IF;
-END
+    SELECT ff_internal.refuse('22023', 'invalid name of a source: ' || coalesce(quote_literal(source), 'NULL'), NULL,
+                              'A name has 1 to 63 characters, all of which can be printed.')
+     WHERE (length(source) BETWEEN 1 AND 63 AND source !~ ff_internal.unprintable()) IS NOT TRUE
 $$;
 
 CREATE FUNCTION @extschema@.ff_fleet_add(source text, server name) RETURNS void
@@ -326,7 +322,7 @@ BEGIN
     END IF;
     PERFORM ff_hub.store(old.source_id, export);
     RETURN name;
-EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR cardinality_violation THEN
     -- keep message and hint, but not the context
     GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
     PERFORM ff_internal.refuse(SQLSTATE, SQLERRM, NULL,

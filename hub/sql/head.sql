@@ -1,8 +1,7 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION fillfactor_advisor_hub" to load this file. \quit
 
--- What a hub stores about its sources. Everything received is data: typed, bounded by the checks below, and replaced as
--- a whole by the next answer, so nothing grows and nothing is to be pruned.
+-- Everything received is data: typed, bounded by checks, and replaced as a whole by the next answer, so nothing grows.
 --
 -- No object of the hub depends on one of the core: bodies that name those are texts. So the core can be upgraded alone,
 -- and check_version() then says what to do.

@@ -1,9 +1,8 @@
 -- What the sources are to each other.
 
 -- Sources with the same identity (system identifier, database OID) are one database. lead represents it: the primary of
--- the highest timeline, if there is one. role: primary; standby; duplicate (the same server under another name); former
--- primary (another one was promoted or started since its last answer); clone (another server with this identity that
--- also accepts writes); NULL: never answered.
+-- the highest timeline, if there is one. role: as in ff_fleet; a former primary is one after whose last answer another
+-- was promoted or started.
 CREATE VIEW ff_hub.member AS
 SELECT s.*, l.source AS lead, l.source_id AS lead_id, l.in_recovery AS lead_in_recovery,
        CASE WHEN s.succeeded_at IS NOT NULL -- greatest() would turn NULL into 0

@@ -1,10 +1,9 @@
--- a refresh asks the sources and weighs the reads of standbys, in short transactions: queries on the hub
--- never wait for a source. A session that asks a source holds an advisory lock on its key, so a killed refresh leaves
--- nothing behind.
+-- A refresh asks the sources and weighs the reads of standbys, in short transactions: queries on the hub never wait for
+-- a source. A session that asks a source holds an advisory lock on its key, so a killed refresh leaves nothing behind.
 
 -- Total reads of a primary's tables by all standbys on its timeline.
 CREATE VIEW ff_hub.standby_reads AS
-SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.per_s[1]) AS seq_per_s, sum(r.per_s[2]) AS index_per_s,
+SELECT l.source_id, r.relid, sum(r.per_s[1]) AS seq_per_s, sum(r.per_s[2]) AS index_per_s,
        sum(r.per_s[3]) AS blocks_per_s
   FROM ff_hub.member m
   JOIN ff_hub.source l ON l.source_id = m.lead_id AND l.timeline = m.timeline AND NOT l.in_recovery
@@ -13,16 +12,17 @@ SELECT l.source_id, r.relid, count(*) AS standbys, sum(r.per_s[1]) AS seq_per_s,
  GROUP BY l.source_id, r.relid;
 COMMENT ON VIEW ff_hub.standby_reads IS 'Reads of a primary''s tables on its standbys, per second.';
 
--- For one table: asks the model whether it chooses another step when the reads of standbys are added to the primary's,
--- assuming the primary's memory and read speed. Done for new advice and hourly, within the refresh's time. Returns
+-- For one table with advice to change: asks the model whether it chooses another step when the reads of standbys are
+-- added, with the primary's memory and read speed. Done for new advice and hourly, within the refresh's time. Returns
 -- false if no table is left. Sources with another model version are not weighed.
 CREATE FUNCTION ff_hub.weigh(part integer, parts integer, began timestamptz) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    a     record;
-    given ff_internal.model_input;
-    steps integer[];
+    a          record;
+    given      ff_internal.model_input;
+    alone      integer;
+    with_reads integer;
 BEGIN
     SELECT w.*, s.seq_per_s, s.index_per_s, s.blocks_per_s INTO a
       FROM ff_hub.standby_reads s
@@ -37,19 +37,17 @@ BEGIN
     END IF;
     BEGIN
         given := jsonb_populate_record(given, a.input);
-        steps[1] := (ff_internal.model(given, false) #>> '{choice,advised_step}')::integer;
+        alone := ff_internal.model(given, false) #>> '{choice,advised_step}';
         given.seq_scans := given.seq_scans + a.seq_per_s * given.observed_s;
         given.index_scans := given.index_scans + a.index_per_s * given.observed_s;
         given.blocks_fetched := given.blocks_fetched + a.blocks_per_s * given.observed_s;
-        steps[2] := (ff_internal.model(given, false) #>> '{choice,advised_step}')::integer;
+        with_reads := ff_internal.model(given, false) #>> '{choice,advised_step}';
     EXCEPTION WHEN data_exception THEN
         RAISE WARNING 'what % was advised by cannot be read', a.relation USING DETAIL = SQLERRM;
-        steps := NULL;
     END;
     UPDATE ff_hub.advice w
-       SET (weighed, weighed_at)
-         = (CASE WHEN steps[1] <> steps[2] THEN nullif(steps[2], coalesce(a.advised, a.fillfactor)) END,
-            clock_timestamp())
+       SET weighed_at = clock_timestamp(),
+           weighed = CASE WHEN with_reads <> alone THEN nullif(with_reads, coalesce(a.advised, a.fillfactor)) END
      WHERE (w.source_id, w.relid) = (a.source_id, a.relid);
     RETURN true;
 END
@@ -91,14 +89,11 @@ BEGIN
             PERFORM ff_hub.send(connection, s.server, 'SELECT ff_internal.export()', patience);
             RETURN false;
         END IF;
-        answer := ff_hub.answer(connection);
-        IF answer IS NOT NULL THEN
-            PERFORM ff_hub.store(s.source_id, answer::jsonb);
-        ELSIF clock_timestamp() < s.tried_at + patience THEN
+        answer := ff_hub.answer(connection, s.tried_at, patience);
+        IF answer IS NULL THEN
             RETURN false;
-        ELSE
-            RAISE 'it did not answer within %', patience USING ERRCODE = 'external_routine_exception';
         END IF;
+        PERFORM ff_hub.store(s.source_id, answer::jsonb);
     EXCEPTION WHEN OTHERS THEN
         GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
         -- details only of connection errors; others quote what was sent
@@ -124,7 +119,16 @@ DECLARE
     s      ff_hub.source;
     n      record;
 BEGIN
+    PERFORM ff_hub.check_role('collector');
+    IF (part BETWEEN 1 AND parts) IS NOT TRUE THEN
+        PERFORM ff_internal.refuse('22023',
+            format('there is no part %s of %s', coalesce(part::text, 'NULL'), coalesce(parts::text, 'NULL')), NULL,
+            'CALL ff_fleet_refresh(2, 4) is the second of four parts.');
+    END IF;
     SELECT * INTO bounds FROM ff_hub.limits();
+    -- left by an interrupted refresh of this session
+    PERFORM ff_hub.leave(o.source_id) FROM ff_hub.source o
+      WHERE o.source_id IN (SELECT ff_hub.mine()) AND (o.tried_at < began) IS NOT FALSE;
     -- the first that no other session is asking
     SELECT o.source_id INTO id
       FROM (SELECT o.source_id FROM ff_hub.source o
@@ -151,15 +155,13 @@ BEGIN
             RETURN true;
         END IF;
     END LOOP;
-    IF id IS NOT NULL THEN
-        RETURN true;
-    ELSIF FOUND THEN
-        PERFORM pg_sleep(pause);
+    IF FOUND THEN
+        PERFORM pg_sleep(CASE WHEN id IS NULL THEN pause ELSE 0 END);
         RETURN true;
     END IF;
     -- sources removed meanwhile
     PERFORM ff_hub.leave(m) FROM ff_hub.mine() m;
-    IF ff_hub.weigh(part, parts, began) THEN
+    IF id IS NOT NULL OR ff_hub.weigh(part, parts, began) THEN
         RETURN true;
     END IF;
     SELECT count(*) FILTER (WHERE o.succeeded_at >= began) AS fresh, count(*) AS sources,
@@ -171,21 +173,6 @@ BEGIN
 END
 $$;
 
--- Checks rights and arguments, and cleans up after an interrupted refresh of this session.
-CREATE FUNCTION ff_hub.begin(part integer, parts integer) RETURNS void
-LANGUAGE plpgsql VOLATILE
-AS $$
-BEGIN
-    PERFORM ff_hub.check_role('collector');
-    IF (part BETWEEN 1 AND parts) IS NOT TRUE THEN
-        PERFORM ff_internal.refuse('22023',
-            format('there is no part %s of %s', coalesce(part::text, 'NULL'), coalesce(parts::text, 'NULL')), NULL,
-            'CALL ff_fleet_refresh(2, 4) is the second of four parts.');
-    END IF;
-    PERFORM ff_hub.leave(m) FROM ff_hub.mine() m;
-END
-$$;
-
 -- Schema-qualifies every name: a procedure that commits cannot set a search_path.
 CREATE PROCEDURE ff_hub.fleet_refresh(part integer, parts integer)
 LANGUAGE plpgsql
@@ -193,7 +180,6 @@ AS $$
 DECLARE
     began CONSTANT pg_catalog.timestamptz DEFAULT pg_catalog.clock_timestamp();
 BEGIN
-    PERFORM ff_hub.begin(part, parts);
     WHILE ff_hub.step(part, parts, began) LOOP
         COMMIT;
     END LOOP;

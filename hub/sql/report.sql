@@ -1,4 +1,4 @@
--- what the hub stores, as views, scripts and an HTML page.
+-- What the hub stores, as views, scripts and an HTML page.
 
 CALL ff_internal.define($$
 CREATE VIEW @extschema@.ff_fleet (
@@ -28,13 +28,13 @@ SELECT m.source, m.server, m.database, m.role,
        date_trunc('second', m.age), m.succeeded_at, m.tried_at, m.error, m.server_version, m.version, m.timeline,
        m.collected_at, n.tables, n.changes,
        nullif(concat_ws('; ',
-           format(CASE m.role WHEN 'duplicate' THEN CASE WHEN m.in_recovery THEN 'the same server as another source'
-                                                   ELSE 'the same server as source %s' END
-                       WHEN 'clone' THEN 'it has the identity of source %s, and both accept writes: a copy, or two '
-                                         'primaries'
-                       WHEN 'former primary' THEN 'source %s is the primary now'
-                       WHEN 'standby' THEN CASE WHEN NOT m.lead_in_recovery
-                                                THEN 'its reads are counted for source %s' END END, m.lead),
+           format(CASE m.role
+                  WHEN 'duplicate' THEN CASE WHEN m.in_recovery THEN 'the same server as another source'
+                                             ELSE 'the same server as source %s' END
+                  WHEN 'clone' THEN 'it has the identity of source %s, and both accept writes: a copy, or two primaries'
+                  WHEN 'former primary' THEN 'source %s is the primary now'
+                  WHEN 'standby' THEN CASE WHEN NOT m.lead_in_recovery THEN 'its reads are counted for source %s' END
+                  END, m.lead),
            CASE WHEN m.succeeded_at IS NOT NULL AND m.collected_at IS NULL THEN 'nothing was collected there yet'
                 WHEN m.exported_at > m.collected_at + interval '1 day'
                 THEN 'its last collection is older than a day' END), '')
@@ -65,31 +65,28 @@ CREATE VIEW @extschema@.ff_fleet_advice (
     note
         -- stale (its source does not answer), provisional (observed for less than a day), reads on standbys
 ) WITH (security_barrier) AS
-SELECT a.source, a.database, a.relation, a.fillfactor, n.new,
-       CASE WHEN n.new < a.fillfactor THEN 'lower' WHEN n.new > a.fillfactor THEN 'raise' WHEN a.turned THEN 'keep'
+SELECT a.source, a.database, a.relation, a.fillfactor, a.new,
+       CASE WHEN a.new < a.fillfactor THEN 'lower' WHEN a.new > a.fillfactor THEN 'raise' WHEN a.turned THEN 'keep'
             ELSE a.action END,
-       CASE WHEN NOT a.turned THEN round(a.gain_pct)::integer || ' %' END, a.confidence, a.why,
-       make_interval(secs => round(a.observed_s)), CASE WHEN a.observed_s >= 3600 THEN n.wal END,
-       CASE WHEN NOT a.turned THEN a.disk_bytes_change END, date_trunc('second', a.age),
+       round(w.gain_pct)::integer || ' %', a.confidence, a.why, make_interval(secs => round(a.observed_s)),
+       CASE WHEN a.observed_s >= 3600 THEN w.wal END, w.disk, date_trunc('second', a.age),
        nullif(concat_ws('; ',
            CASE WHEN a.failures > 0 OR a.age > interval '1 hour' THEN 'stale' END,
-           CASE WHEN a.provisional AND n.new IS NOT NULL THEN 'provisional' END,
-           CASE WHEN a.turned
-                THEN format('%s without the reads of %s', coalesce(a.action || ' to ' || a.advised, a.action),
-                            format(CASE a.standbys WHEN 1 THEN 'a standby' ELSE '%s standbys' END, a.standbys)) END,
+           CASE WHEN a.provisional AND a.new IS NOT NULL THEN 'provisional' END,
+           CASE WHEN a.turned THEN concat_ws(' to ', a.action, a.advised) || ' without the reads on standbys' END,
            'read on standbys: ' || round(nullif(a.blocks_per_s, 0)::numeric, 1) || ' pages/s'), '')
-  FROM (SELECT m.source, m.database, m.failures, m.age, w.*, s.standbys, s.blocks_per_s,
-               s.standbys IS NOT NULL AND w.weighed IS NOT NULL AS turned
+  FROM (SELECT m.source, m.database, m.failures, m.age, o.*, s.blocks_per_s, t.turned,
+               CASE WHEN t.turned THEN nullif(o.weighed, o.fillfactor) ELSE o.advised END AS new
           FROM ff_hub.member m
-          JOIN ff_hub.advice w ON w.source_id = m.source_id
-          LEFT JOIN ff_hub.standby_reads s ON s.source_id = w.source_id AND s.relid = w.relid
+          JOIN ff_hub.advice o ON o.source_id = m.source_id
+          LEFT JOIN ff_hub.standby_reads s ON s.source_id = o.source_id AND s.relid = o.relid
+         CROSS JOIN LATERAL (SELECT s.relid IS NOT NULL AND o.weighed IS NOT NULL) t(turned)
          WHERE m.source_id = m.lead_id OR m.role = 'clone') a
- CROSS JOIN LATERAL (SELECT CASE WHEN a.turned THEN nullif(a.weighed, a.fillfactor) ELSE a.advised END AS new,
-                            CASE WHEN NOT a.turned THEN a.wal_bytes_per_day_saved END AS wal) n
+  LEFT JOIN LATERAL (SELECT a.gain_pct, a.wal_bytes_per_day_saved AS wal, a.cpu_seconds_per_day_saved AS cpu,
+                            a.disk_bytes_change AS disk WHERE NOT a.turned) w ON true
  WHERE ff_hub.check_role('reader') IS NOT NULL
- ORDER BY n.new IS NULL, n.wal DESC NULLS LAST,
-       CASE WHEN NOT a.turned THEN a.cpu_seconds_per_day_saved END DESC NULLS LAST,
-       CASE WHEN NOT a.turned THEN a.disk_bytes_change END, a.updates_per_s DESC NULLS LAST, a.source, a.relation;
+ ORDER BY a.new IS NULL, w.wal DESC NULLS LAST, w.cpu DESC NULLS LAST, w.disk, a.updates_per_s DESC NULLS LAST,
+       a.source, a.relation;
 $$);
 
 CREATE FUNCTION @extschema@.ff_fleet_script(source text, rewrite boolean DEFAULT false, top integer DEFAULT NULL)
@@ -130,25 +127,23 @@ RETURNS text
 LANGUAGE sql STABLE
 AS $$
     SELECT ff_internal.refuse('22023', 'top must be greater than 0') WHERE top < 1;
-    SELECT ff_internal.page('Fillfactor report of a fleet', concat(
-        (SELECT format('<h1>%s of %s, %s well; ', ff_internal.counted(count(*), 'source'),
-                       ff_internal.counted(clusters, 'cluster'),
-                       count(*) FILTER (WHERE s.state IN ('ok', 'imported'))) FROM unnest(sources) s),
-        (SELECT format(E'%s advised%s.</h1>\n', ff_internal.counted(count(*), 'change'),
-                       ': ' || nullif(ff_internal.effect_words(
-                       sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change)), ''))
-           FROM unnest(changes) c),
-        format(E'<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n',
-               ff_internal.minute(now()), ff_internal.html(current_database()::text))), concat(
+    SELECT ff_internal.page('Fillfactor report of a fleet', (
+        SELECT format(E'<h1>%s of %s, %s well; %s advised%s.</h1>\n'
+                      '<p class="sub">Made at %s on the hub in database %s.</p>\n<nav></nav>\n',
+                      ff_internal.counted(cardinality(sources), 'source'), ff_internal.counted(clusters, 'cluster'),
+                      (SELECT count(*) FROM unnest(sources) s WHERE s.state IN ('ok', 'imported')),
+                      ff_internal.counted(count(*), 'change'), ': ' || nullif(ff_internal.effect_words(
+                          sum(c.wal_bytes_per_day_saved), sum(c.disk_bytes_change)), ''),
+                      ff_internal.minute(now()), ff_internal.html(current_database()::text))
+          FROM unnest(changes) c), concat(
         E'<section>\n<h2>What to do first</h2>\n', coalesce((
             SELECT ff_internal.html_table('The changes that save most WAL. SELECT * FROM ff_fleet_script(''source'') '
                        'gives the statements of a source, with guards and undo.', json_agg(r))
               FROM (SELECT c.relation AS "table", c.source, c.database, c.now AS "now|0", c.new AS "new|0",
                            c.gain AS cost, c.confidence AS "confidence|2", -c.wal_bytes_per_day_saved AS "WAL a day|+B",
                            c.disk_bytes_change AS "disk|+B", c.why, c.note, c.age::text AS age
-                      FROM unnest(changes) WITH ORDINALITY c WHERE c.ordinality <= coalesce(top, c.ordinality)
-                     ORDER BY c.ordinality) r),
-                 E'<p>Nothing is to be changed.</p>\n'),
+                      FROM unnest(changes) WITH ORDINALITY c ORDER BY c.ordinality LIMIT top) r),
+            E'<p>Nothing is to be changed.</p>\n'),
         E'</section>\n<section>\n<h2>Sources</h2>\n', coalesce((
             SELECT ff_internal.html_table('Those that need attention first.', json_agg(r))
               FROM (SELECT s.source, s.state, s.role, s.database, s.age::text AS age, s.tables AS "tables|0",

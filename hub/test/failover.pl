@@ -100,7 +100,7 @@ like(value($advice), qr/^a public\.orders 100 \d\d lower provisional.*; read on 
 	'one scan on the standby is reported and does not decide');
 read_on_standby(2000);
 like(value($advice),
-	qr/^a public\.orders 100 .*\blower to $room without the reads of a standby; read on standbys: \d+\.\d pages\/s$/,
+	qr/^a public\.orders 100 .*\blower to $room without the reads on standbys; read on standbys: \d+\.\d pages\/s$/,
 	'many scans on the standby change the advice');
 cmp_ok(value('SELECT weighed FROM ff_hub.advice WHERE weighed IS NOT NULL'), '>', $room,
 	'the changed advice is for fewer pages');

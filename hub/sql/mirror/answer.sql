@@ -1,8 +1,8 @@
 -- What a source says becomes rows of the core's table observed. Each value is read with a type of its own here, and
 -- what is stored is made of these values: nothing unknown gets in, and the core's readers cannot fail because of it.
 
--- The row server of the table observed. Of the settings, those that can be values of settings of that name: others
--- could not be read where they are used. Error 22023 or 0A000 unless this is an observation of a known format.
+-- The row server of the table observed, with those settings that can be values of settings of that name. Error 22023 or
+-- 0A000 unless this is an observation of a known format.
 CREATE FUNCTION ff_hub.server_said(said jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
@@ -138,14 +138,11 @@ AS $$
     ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said
 $$;
 
--- Digests as they are sent again. Of a bucket that failed it is empty, so that the source sends this again, also if
--- it has no such table any more.
-CREATE FUNCTION ff_hub.digests_said(known jsonb, said jsonb, failed bigint[]) RETURNS jsonb
+-- Digests as they are sent again.
+CREATE FUNCTION ff_hub.digests_said(known jsonb, said jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
-RETURN (SELECT coalesce(jsonb_object_agg(d.key, CASE WHEN d.key::bigint = ANY (failed) THEN '""' ELSE d.value END),
-                        '{}')
-          FROM jsonb_each(jsonb_strip_nulls(known || said) || coalesce((SELECT jsonb_object_agg(f, '')
-                            FROM unnest(failed) f WHERE f IS NOT NULL), '{}')) d
+RETURN (SELECT coalesce(jsonb_object_agg(d.key, d.value), '{}')
+          FROM jsonb_each(jsonb_strip_nulls(known || said)) d
          WHERE d.key ~ '^[0-9]{1,4}$' AND length(d.value #>> '{}') <= 100);
 
 -- Stores an observation: makes this database like the source and replaces what the source said. address: where it was
@@ -156,12 +153,10 @@ LANGUAGE plpgsql VOLATILE
 SET extra_float_digits = 1
 AS $$
 DECLARE
-    m        ff_hub.mirror;
-    here     jsonb;
-    made_up  text;
-    former   text;
-    failures jsonb;
-    failed   bigint[];
+    m       ff_hub.mirror;
+    here    jsonb;
+    made_up text;
+    former  text;
 BEGIN
     here := ff_hub.server_said(said);
     SELECT * INTO STRICT m FROM ff_hub.mirror;
@@ -191,27 +186,25 @@ BEGIN
         -- what was said of them last is of the former source: no difference crosses this
         here := here || jsonb_build_object('database_reset', here->'read_at');
     END IF;
-    -- all are tried again, twenty are named
-    SELECT coalesce(jsonb_agg(left(ff_internal.plain(f.what), 400)) FILTER (WHERE f.place <= 20), '[]')
-           || CASE WHEN count(*) > 20 THEN to_jsonb(format('%s more', count(*) - 20)) ELSE '[]' END,
-           array_agg(f.bucket)
-      INTO failures, failed FROM ff_hub.follow(said) WITH ORDINALITY f(bucket, what, place);
-    IF failed IS NOT NULL THEN
-        RAISE WARNING 'some tables or indexes of the source could not be made here: %', cardinality(failed)
-            USING DETAIL = failures->>0, HINT = 'SELECT ff_mirror(...) names them.';
-    END IF;
-    IF (said->>'left')::bigint > 0 THEN
-        failures := failures || to_jsonb(ff_internal.counted((said->>'left')::bigint, 'more table')
-                                         || ', which the next collections make');
-    END IF;
+    UPDATE ff_hub.mirror SET failed = '{}', unread = '[]';
+    PERFORM ff_hub.follow(said);
     UPDATE ff_hub.mirror o
        SET identity = concat_ws(' ', here->>'system_identifier', here->>'database_oid'),
-           shapes = ff_hub.digests_said(o.shapes, said->'shapes', failed),
-           counters = ff_hub.digests_said(o.counters, said->'counters', failed),
-           clock = (said->'server'->>'read_at')::timestamptz;
+           -- also of a bucket that failed and has no table there any more
+           shapes = ff_hub.digests_said(o.shapes, said->'shapes') || o.failed,
+           counters = ff_hub.digests_said(o.counters, said->'counters') || o.failed,
+           clock = (said->'server'->>'read_at')::timestamptz,
+           unread = o.unread || CASE WHEN (said->>'left')::bigint > 0 THEN to_jsonb(
+               ff_internal.counted((said->>'left')::bigint, 'more table') || ', which the next collections make')
+               ELSE '[]' END
+    RETURNING * INTO m;
+    IF m.failed <> '{}' THEN
+        RAISE WARNING 'some tables or indexes of the source could not be made here'
+            USING DETAIL = m.unread->>0, HINT = 'SELECT ff_mirror(...) names them.';
+    END IF;
     PERFORM ff_hub.store_said(said);
     INSERT INTO ff_internal.observed (kind, id, said)
-    VALUES ('server', 0, here || jsonb_build_object('unread', failures))
+    VALUES ('server', 0, here || jsonb_build_object('unread', m.unread))
     ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said;
 END
 $$;

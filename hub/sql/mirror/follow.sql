@@ -1,6 +1,6 @@
 -- Makes the tables and indexes of the source here, and follows its changes: by OID, so that a table keeps its history
 -- under another name and another table of that name does not get it. Each is made in a subtransaction of its own; what
--- fails is reported, and tried again with the next observation, because the digest of its bucket is not stored.
+-- fails is noted, and tried again with the next observation.
 
 -- Runs statements, all or none. Returns NULL or the error. Waits for no lock.
 CREATE FUNCTION ff_hub.attempt(VARIADIC statements text[]) RETURNS text
@@ -41,8 +41,12 @@ BEGIN
         RETURN;
     END IF;
     WITH here AS MATERIALIZED (
-        SELECT c.oid, coalesce(m.relid, c.oid) AS old,
-               jsonb_build_object('schema', n.nspname, 'name', c.relname) AS shape
+        SELECT c.oid, coalesce(m.relid, c.oid) AS old, coalesce(m.shape, jsonb_strip_nulls(jsonb_build_object(
+                   'schema', n.nspname, 'name', c.relname, 'unlogged', c.relpersistence = 'u', 'options', c.reloptions,
+                   'columns', (SELECT coalesce(jsonb_agg(jsonb_build_object('number', a.attnum, 'name', a.attname,
+                                                                            'type', t.typname)), '[]')
+                                 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+                                WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)))) AS shape
           FROM pg_constraint k
           JOIN pg_class c ON c.oid = k.conrelid
           JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -69,11 +73,8 @@ $$;
 
 -- Forgets tables and indexes that are not here any more: dropped by somebody.
 CREATE FUNCTION ff_hub.forget_lost() RETURNS void
-LANGUAGE plpgsql VOLATILE
+LANGUAGE sql VOLATILE
 AS $$
-DECLARE
-    lost bigint[];
-BEGIN
     WITH gone AS (
         DELETE FROM ff_hub.mirrored m
          WHERE NOT EXISTS (SELECT FROM pg_class c
@@ -81,10 +82,22 @@ BEGIN
                               AND (m.table_oid IS NOT NULL OR c.relchecks > 0))
         RETURNING coalesce(m.table_oid, m.source_oid)::bigint % 1021 AS bucket
     )
-    SELECT array_agg(DISTINCT g.bucket) INTO lost FROM gone g;
-    UPDATE ff_hub.mirror SET shapes = shapes || (SELECT jsonb_object_agg(l, '') FROM unnest(lost) l WHERE l IS NOT NULL)
-     WHERE lost <> ARRAY[NULL::bigint];
-END
+    UPDATE ff_hub.mirror SET shapes = shapes || l.lost
+      FROM (SELECT jsonb_object_agg(g.bucket, '') FROM gone g WHERE g.bucket IS NOT NULL) l(lost)
+     WHERE l.lost IS NOT NULL
+$$;
+
+-- Notes why something of a table could not be made here, so that the source sends the table's bucket again; fault NULL:
+-- it could. Twenty are named.
+CREATE FUNCTION ff_hub.note_fault(table_oid oid, what text, fault text) RETURNS void
+LANGUAGE sql VOLATILE
+AS $$
+    UPDATE ff_hub.mirror m
+       SET failed = m.failed || jsonb_build_object(table_oid::bigint % 1021, ''),
+           unread = m.unread || CASE WHEN jsonb_array_length(m.unread) < 20
+                                     THEN to_jsonb(left(ff_internal.plain(what || ': ' || fault), 400))
+                                     WHEN m.unread->>20 IS NULL THEN '["and others"]' ELSE '[]' END
+     WHERE fault IS NOT NULL
 $$;
 
 -- Drops an index of a mirror's table, with its constraint.
@@ -97,26 +110,12 @@ RETURN (SELECT ff_hub.attempt(coalesce(format('ALTER TABLE %s DROP CONSTRAINT ',
           LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
          WHERE c.oid = index AND ff_hub.is_mirrored(i.indrelid));
 
--- Finds tables of a former source by their names; their indexes are made again. Returns whether there are any. Each
--- gets the shape that it has here: a column of the same name has the same number as on the source. A generated one is
--- made again, and so is a family.
+-- Finds tables of a former source by their names; their indexes are made again. Returns whether there are any.
 CREATE FUNCTION ff_hub.find_former(said jsonb) RETURNS boolean
 LANGUAGE sql VOLATILE
 AS $$
     WITH found AS (
-        UPDATE ff_hub.mirrored m
-           SET source_oid = n.oid,
-               shape = n.shape - '{parents,options}'::text[] || jsonb_strip_nulls(jsonb_build_object(
-               'unlogged', c.relpersistence = 'u', 'options', c.reloptions,
-               'parents', (SELECT jsonb_agg(0) FROM pg_inherits i WHERE i.inhrelid = c.oid), 'columns', (
-               SELECT coalesce(jsonb_agg(jsonb_build_object('number', k.number, 'name', a.attname, 'type', t.typname,
-                          'from', CASE a.attgenerated WHEN 's' THEN '[]'::jsonb END) ORDER BY k.number), '[]')
-                 FROM pg_attribute a
-                 JOIN pg_type t ON t.oid = a.atttypid
-                 LEFT JOIN jsonb_to_recordset(n.shape->'columns') w(number integer, name text) ON w.name = a.attname
-                -- the source has no such numbers
-                CROSS JOIN LATERAL (SELECT coalesce(w.number, 10000 + a.attnum)) k(number)
-                WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)))
+        UPDATE ff_hub.mirrored m SET source_oid = n.oid, shape = m.shape || '{"parents": [0]}'
           FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb), pg_class c
          WHERE m.source_oid IS NULL AND n.shape->>'schema' = m.shape->>'schema' AND n.shape->>'name' = m.shape->>'name'
            AND c.oid = m.relid AND (c.relkind = 'p') = (n.shape->>'kind' = 'p')
@@ -137,36 +136,20 @@ AS $$
      WHERE i.inhrelid = ANY (relations) OR i.inhparent = ANY (relations)
 $$;
 
--- Drops these tables. Returns the errors, each with the bucket of its table.
-CREATE FUNCTION ff_hub.drop_mirrored(relations oid[], OUT bucket bigint, OUT what text) RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE
+-- Drops these tables.
+CREATE FUNCTION ff_hub.drop_mirrored(relations oid[]) RETURNS void
+LANGUAGE sql VOLATILE
 AS $$
-DECLARE
-    one   record;
-    fault text;
-BEGIN
-    PERFORM ff_hub.detach(relations);
-    FOR one IN
-        SELECT c.oid::regclass::text AS name, m.source_oid FROM pg_class c
-          LEFT JOIN ff_hub.mirrored m ON m.relid = c.oid
-         WHERE c.oid = ANY (relations) AND ff_hub.is_mirrored(c.oid)
-    LOOP
-        fault := ff_hub.attempt(format('DROP TABLE %s', one.name));
-        IF fault IS NOT NULL THEN
-            bucket := one.source_oid::bigint % 1021;
-            what := one.name || ': ' || fault;
-            RETURN NEXT;
-        END IF;
-    END LOOP;
-    IF cardinality(relations) > 0 THEN
-        PERFORM ff_hub.forget_lost();
-    END IF;
-END
+    SELECT ff_hub.detach(relations);
+    SELECT ff_hub.note_fault(d.source_oid, 'table ' || d.name, ff_hub.attempt('DROP TABLE ' || d.name))
+      FROM (SELECT c.oid::regclass::text AS name, m.source_oid
+              FROM pg_class c LEFT JOIN ff_hub.mirrored m ON m.relid = c.oid
+             WHERE c.oid = ANY (relations) AND ff_hub.is_mirrored(c.oid) OFFSET 0) d;
+    SELECT ff_hub.forget_lost() WHERE cardinality(relations) > 0;
 $$;
 
 -- Before tables are changed: takes apart families whose members change, gives those that are renamed a spare name, and
--- drops indexes that these tables do not have any more on the source, or have differently, under another name or in
--- another schema.
+-- drops indexes that these tables do not have any more on the source, or have differently.
 CREATE FUNCTION ff_hub.make_way(said jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -205,8 +188,7 @@ RETURN (SELECT array_agg(o.option ORDER BY o.place)
           FROM jsonb_array_elements_text(shape->'options') WITH ORDINALITY o(option, place)
          WHERE o.option ~ '^[a-z_]{1,63}=[-+.[:alnum:]]{0,63}$');
 
--- Sets the storage options of a table or index that had another shape, one by one. Those that this server does not know
--- are only in observed.
+-- Sets the storage options of a table or index that had another shape, one by one; this server may not know all.
 CREATE FUNCTION ff_hub.follow_options(id oid, was jsonb) RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
@@ -222,16 +204,16 @@ AS $$
      WHERE m.source_oid = id AND m.shape->>'kind' IS DISTINCT FROM 'p'
 $$;
 
--- Makes one table, or changes its name, schema, columns, persistence and options to the new ones. Returns NULL, or why
--- not.
+-- Makes one table, or changes its name, schema, columns, persistence and options to the new ones; one that cannot be
+-- changed is made again. Returns NULL, or why not.
 CREATE FUNCTION ff_hub.follow_table(id oid, wanted jsonb) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    name    CONSTANT text := quote_ident(wanted->>'schema') || '.' || quote_ident(wanted->>'name');
-    m       ff_hub.mirrored;
-    changes text[] := '{}';
-    fault   text;
+    name  CONSTANT text := quote_ident(wanted->>'schema') || '.' || quote_ident(wanted->>'name');
+    m     ff_hub.mirrored;
+    old   oid;
+    fault text;
 BEGIN
     IF wanted->>'schema' ~ '^pg_' OR wanted->>'schema' IN ('information_schema', 'ff_internal', 'ff_hub') THEN
         RETURN 'the schema is not for users';
@@ -239,45 +221,28 @@ BEGIN
         RETURN 'only access method heap has a fillfactor that works this way';
     END IF;
     SELECT * INTO m FROM ff_hub.mirrored o WHERE o.source_oid = id;
-    IF m.shape = wanted THEN
-        RETURN NULL;
-    ELSIF m.shape IS NOT NULL THEN
-        IF wanted->>'schema' <> m.shape->>'schema' THEN
-            changes := ff_hub.schema_statements(wanted->>'schema')
-                       || format('ALTER TABLE %s SET SCHEMA %I', m.relid::regclass, wanted->>'schema');
-        END IF;
-        IF wanted->>'name' <> m.shape->>'name' THEN
-            changes := changes || format('ALTER TABLE %I.%I RENAME TO %I', wanted->>'schema', m.shape->>'name',
-                                         wanted->>'name');
-        END IF;
-        IF wanted->'columns' <> m.shape->'columns' THEN
-            changes := changes || ff_hub.column_statements(name, m.shape, wanted);
-        END IF;
-        IF wanted->'unlogged' <> m.shape->'unlogged' AND wanted->>'kind' <> 'p' THEN
-            changes := changes || format('ALTER TABLE %s SET %s', name,
-                CASE WHEN (wanted->>'unlogged')::boolean THEN 'UNLOGGED' ELSE 'LOGGED' END);
-        END IF;
-        fault := ff_hub.attempt(VARIADIC changes);
-        -- a column of the invented partition key; it is attached to nothing now
-        IF fault IS NOT NULL AND wanted->>'kind' = 'p' THEN
-            PERFORM ff_hub.drop_mirrored(ARRAY[m.relid]);
-            m := NULL;
-        END IF;
-    END IF;
-    IF m.shape IS NULL THEN
-        fault := ff_hub.attempt(VARIADIC ff_hub.table_statements(wanted));
-        -- left by a restore
-        IF fault ^@ '42P07' AND ff_hub.is_mirrored(to_regclass(name)) THEN
-            PERFORM ff_hub.drop_mirrored(ARRAY[to_regclass(name)::oid]);
-            fault := ff_hub.attempt(VARIADIC ff_hub.table_statements(wanted));
-        END IF;
-        IF fault IS NULL THEN
-            INSERT INTO ff_hub.mirrored (relid, source_oid, shape) VALUES (to_regclass(name), id, wanted);
-        END IF;
-    ELSIF fault IS NULL THEN
-        UPDATE ff_hub.mirrored o SET shape = wanted WHERE o.source_oid = id;
+    fault := ff_hub.attempt(VARIADIC CASE WHEN m.shape IS NULL THEN ff_hub.table_statements(wanted)
+        ELSE array_remove(ff_hub.schema_statements(wanted->>'schema') || ARRAY[
+            CASE WHEN wanted->>'schema' <> m.shape->>'schema'
+                 THEN format('ALTER TABLE %s SET SCHEMA %I', m.relid::regclass, wanted->>'schema') END,
+            CASE WHEN wanted->>'name' <> m.shape->>'name'
+                 THEN format('ALTER TABLE %I.%I RENAME TO %I', wanted->>'schema', m.shape->>'name', wanted->>'name')
+                 END,
+            ff_hub.column_statement(name, m.shape, wanted),
+            CASE WHEN wanted->'unlogged' <> m.shape->'unlogged' AND wanted->>'kind' <> 'p'
+                 THEN format('ALTER TABLE %s SET %s', name,
+                             CASE WHEN (wanted->>'unlogged')::boolean THEN 'UNLOGGED' ELSE 'LOGGED' END) END
+            ], NULL) END);
+    -- it has too many columns, or another one in the invented partition key; or a restore left it
+    old := coalesce(m.relid, to_regclass(name)::oid);
+    IF left(fault, 5) IN ('54011', '42P16', '42P07') AND ff_hub.is_mirrored(old) THEN
+        PERFORM ff_hub.detach(ARRAY[old]);
+        fault := ff_hub.attempt(VARIADIC format('DROP TABLE %s', old::regclass) || ff_hub.table_statements(wanted));
+        m.shape := NULL;
     END IF;
     IF fault IS NULL THEN
+        INSERT INTO ff_hub.mirrored (relid, source_oid, shape) VALUES (to_regclass(name), id, wanted)
+        ON CONFLICT (source_oid) DO UPDATE SET relid = EXCLUDED.relid, shape = EXCLUDED.shape;
         PERFORM ff_hub.follow_options(id, m.shape);
     END IF;
     RETURN fault;
@@ -288,29 +253,27 @@ END
 $$;
 
 -- Makes the tables another's partition or child that are so on the source, but not here; the source's OID serves as the
--- invented bound. Returns the errors, each with the bucket of its table.
-CREATE FUNCTION ff_hub.attach_all(OUT bucket bigint, OUT what text) RETURNS SETOF record
+-- invented bound.
+CREATE FUNCTION ff_hub.attach_all() RETURNS void
 LANGUAGE sql VOLATILE
 AS $$
-    SELECT a.source_oid::bigint % 1021, format('parents of %I.%I: %s', a.shape->>'schema', a.shape->>'name', a.fault)
-      FROM (SELECT n.source_oid, n.shape, ff_hub.attempt(VARIADIC n.not_null || n.attach) AS fault
-              FROM (SELECT c.source_oid, c.shape, CASE p.relkind
-                           WHEN 'p' THEN format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES IN (%s)',
-                                                p.oid::regclass, c.relid::regclass, c.source_oid)
-                           ELSE format('ALTER TABLE %s INHERIT %s', c.relid::regclass, p.oid::regclass) END AS attach,
-                           ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', c.relid::regclass,
-                                               o.attname)
-                                   FROM pg_attribute o JOIN pg_attribute a USING (attname)
-                                  WHERE o.attrelid = c.relid AND a.attrelid = p.oid AND a.attnum > 0 AND a.attnotnull
-                                    AND NOT o.attnotnull) AS not_null
-                      FROM ff_hub.mirrored c
-                     CROSS JOIN LATERAL jsonb_array_elements_text(c.shape->'parents') WITH ORDINALITY n(parent, place)
-                      JOIN ff_hub.mirrored m ON m.source_oid = n.parent::oid
-                      JOIN pg_class p ON p.oid = m.relid
-                     WHERE c.source_oid IS NOT NULL
-                       AND NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.relid AND i.inhparent = p.oid)
-                     ORDER BY c.source_oid, n.place) n) a
-     WHERE a.fault IS NOT NULL
+    SELECT ff_hub.note_fault(n.source_oid, format('parents of %I.%I', n.shape->>'schema', n.shape->>'name'),
+                       ff_hub.attempt(VARIADIC n.not_null || n.attach))
+      FROM (SELECT c.source_oid, c.shape, CASE p.relkind
+                   WHEN 'p' THEN format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES IN (%s)', p.oid::regclass,
+                                        c.relid::regclass, c.source_oid)
+                   ELSE format('ALTER TABLE %s INHERIT %s', c.relid::regclass, p.oid::regclass) END AS attach,
+                   ARRAY(SELECT format('ALTER TABLE %s ALTER COLUMN %I SET NOT NULL', c.relid::regclass, o.attname)
+                           FROM pg_attribute o JOIN pg_attribute a USING (attname)
+                          WHERE o.attrelid = c.relid AND a.attrelid = p.oid AND a.attnum > 0 AND a.attnotnull
+                            AND NOT o.attnotnull) AS not_null
+              FROM ff_hub.mirrored c
+             CROSS JOIN LATERAL jsonb_array_elements_text(c.shape->'parents') WITH ORDINALITY n(parent, place)
+              JOIN ff_hub.mirrored m ON m.source_oid = n.parent::oid
+              JOIN pg_class p ON p.oid = m.relid
+             WHERE c.source_oid IS NOT NULL
+               AND NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhrelid = c.relid AND i.inhparent = p.oid)
+             ORDER BY c.source_oid, n.place) n
 $$;
 
 -- Makes one index, or gives it its new options and definition. Returns NULL, or why not.
@@ -319,7 +282,7 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
     was   CONSTANT jsonb := (SELECT o.shape FROM ff_hub.mirrored o WHERE o.source_oid = id);
-    fault text := 'it has no column';
+    fault text;
     way   text;
 BEGIN
     IF was IS NULL THEN
@@ -331,9 +294,9 @@ BEGIN
             fault := ff_hub.attempt(way);
             EXIT WHEN fault IS NULL OR fault ^@ '42P07';
         END LOOP;
-    END IF;
-    IF was IS NULL AND fault IS NOT NULL THEN
-        RETURN fault;
+        IF fault IS NOT NULL THEN
+            RETURN fault;
+        END IF;
     END IF;
     INSERT INTO ff_hub.mirrored (relid, source_oid, table_oid, shape)
     SELECT c.oid, id, of_table.source_oid, wanted
@@ -347,10 +310,9 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation THEN
 END
 $$;
 
--- Does everything that makes this database like its source. Returns what could not be made and why, with its bucket.
--- Each object needs locks until the transaction ends; when half of the server's are taken, the rest is left for the
--- next observation.
-CREATE FUNCTION ff_hub.follow(said jsonb, OUT bucket bigint, OUT what text) RETURNS SETOF record
+-- Does everything that makes this database like its source, and notes what could not be made. Each object needs locks
+-- until the transaction ends; when half of the server's are taken, the rest is left for the next observation.
+CREATE FUNCTION ff_hub.follow(said jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -359,11 +321,10 @@ DECLARE
                           * current_setting('max_connections')::integer / 2;
     later CONSTANT text := 'left for the next collection: the server has locks for so many tables at a time';
     one   record;
-    fault text;
 BEGIN
     PERFORM ff_hub.make_way(said);
     -- tables that the source does not have any more; of a former one after a day: the present one may just be restored
-    RETURN QUERY SELECT * FROM ff_hub.drop_mirrored(ARRAY(
+    PERFORM ff_hub.drop_mirrored(ARRAY(
         SELECT m.relid FROM ff_hub.mirrored m
          WHERE m.table_oid IS NULL
            AND CASE WHEN m.source_oid IS NULL
@@ -373,43 +334,35 @@ BEGIN
                          AND NOT EXISTS (SELECT FROM jsonb_to_recordset(said->'tables') n(oid oid, shape jsonb)
                                           WHERE n.oid = m.source_oid AND n.shape IS NOT NULL) END));
     FOR one IN
-        SELECT n.oid, n.shape, n.oid % 1021 AS bucket
+        SELECT n.oid::oid AS oid, n.shape
           FROM jsonb_to_recordset(said->'tables') n(oid bigint, shape jsonb)
           LEFT JOIN ff_hub.mirrored m ON m.source_oid = n.oid::oid
          WHERE n.shape IS DISTINCT FROM m.shape AND n.shape IS NOT NULL
          ORDER BY n.shape->>'kind' = 'p' DESC, n.oid
     LOOP
         locks_left := locks_left - 4;
-        fault := CASE WHEN locks_left > 0 THEN ff_hub.follow_table(one.oid::oid, one.shape) ELSE later END;
-        IF fault IS NOT NULL THEN
-            bucket := one.bucket;
-            what := format('table %I.%I: %s', one.shape->>'schema', one.shape->>'name', fault);
-            RETURN NEXT;
-        END IF;
+        PERFORM ff_hub.note_fault(one.oid, format('table %I.%I', one.shape->>'schema', one.shape->>'name'),
+                            CASE WHEN locks_left > 0 THEN ff_hub.follow_table(one.oid, one.shape) ELSE later END);
     END LOOP;
     IF FOUND THEN
         -- an index goes with its columns
         PERFORM ff_hub.forget_lost();
     END IF;
-    RETURN QUERY SELECT * FROM ff_hub.attach_all();
+    PERFORM ff_hub.attach_all();
     FOR one IN
-        SELECT n.oid, n.shape, n."table" % 1021 AS bucket, t AS of_table
-          FROM jsonb_to_recordset(said->'indexes') n(oid bigint, "table" bigint, shape jsonb)
-          JOIN ff_hub.mirrored t ON t.source_oid = n."table"::oid AND t.shape->>'kind' <> 'p'
-          LEFT JOIN ff_hub.mirrored m ON m.source_oid = n.oid::oid
+        SELECT n.oid, n.shape, t AS of_table
+          FROM jsonb_to_recordset(said->'indexes') n(oid oid, "table" oid, shape jsonb)
+          JOIN ff_hub.mirrored t ON t.source_oid = n."table" AND t.shape->>'kind' <> 'p'
+          LEFT JOIN ff_hub.mirrored m ON m.source_oid = n.oid
          WHERE n.shape IS NOT NULL
            AND (m.shape - 'definition' IS DISTINCT FROM n.shape - 'definition' OR NOT m.shape @> n.shape)
          ORDER BY n."table", n.oid
     LOOP
         locks_left := locks_left - 2;
-        fault := CASE WHEN locks_left > 0 THEN ff_hub.follow_index(one.oid::oid, one.of_table, one.shape)
-                      ELSE later END;
-        IF fault IS NOT NULL THEN
-            bucket := one.bucket;
-            what := format('index %I of %I.%I: %s', one.shape->>'name', (one.of_table).shape->>'schema',
-                           (one.of_table).shape->>'name', fault);
-            RETURN NEXT;
-        END IF;
+        PERFORM ff_hub.note_fault((one.of_table).source_oid,
+            format('index %I of %I.%I', one.shape->>'name', (one.of_table).shape->>'schema',
+                   (one.of_table).shape->>'name'),
+            CASE WHEN locks_left > 0 THEN ff_hub.follow_index(one.oid, one.of_table, one.shape) ELSE later END);
     END LOOP;
 END
 $$;

@@ -24,9 +24,8 @@ AS $$
                    FROM ff_internal.statement s WHERE s.closed_at IS NULL) s
 $$;
 
--- Reads the source of this mirror. A collection calls it. If a table was locked in between, the sizes of all are the
--- last ones; if one was dropped in between, it asks again; if a text of pg_stat_statements does not fit this database's
--- encoding, no texts are read.
+-- Reads the source; a collection calls it. If a table was locked in between, the sizes of all are the last ones; if one
+-- was dropped, it asks again; if a statement's text does not fit this database's encoding, no texts are read.
 CREATE FUNCTION ff_hub.observe() RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -64,10 +63,11 @@ BEGIN
 END
 $$;
 
--- What a mirror knows instead of pages: rows and their mean length. id: rel_id of the table, for its earlier fillfactors;
--- columns as in page_sample. The length is that of pg_stats, or else the least of: that by the WAL of inserts, that of
--- an earlier sample, and the shortest of which no more rows fit into a page than are seen there, when they were last
--- counted or now. The shortest, because a step that is right for longer rows may change nothing for shorter ones.
+-- What a mirror knows instead of pages: rows and their mean length. id: rel_id of the table, for its earlier
+-- fillfactors; columns as in page_sample. The length is that of pg_stats, or else the least of: that by the WAL of
+-- inserts, that of an earlier sample, and the shortest of which no more rows fit into a page than are seen there, when
+-- they were last counted or now. The shortest, because a step that is right for longer rows may change nothing for
+-- shorter ones.
 CREATE FUNCTION ff_hub.observed_sample(
     relation oid, id bigint DEFAULT NULL, earlier_width real DEFAULT NULL, OUT blocks bigint, OUT live_rows float8,
     OUT dead_rows float8, OUT rows_per_page real, OUT inserted_width real)

@@ -10,6 +10,8 @@ CREATE TABLE ff_hub.mirror (
     identity text,                         -- system identifier and OID of the database; NULL: not read yet
     shapes   jsonb NOT NULL DEFAULT '{}',  -- digest of the shapes in each bucket of tables; empty: not all are here
     counters jsonb NOT NULL DEFAULT '{}',  -- digest of the counters in each bucket; empty: of not all
+    failed   jsonb NOT NULL DEFAULT '{}',  -- buckets of which something could not be made, each with an empty digest
+    unread   jsonb NOT NULL DEFAULT '[]',  -- what and why
     clock    timestamptz,                  -- time of the last observation by the source's clock
     changed_at timestamptz                 -- when the source became another database, or the mirror was restored
 );

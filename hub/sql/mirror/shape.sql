@@ -1,27 +1,18 @@
 -- The statements that make a mirror's tables and indexes and follow changes of the source. They are made of the shapes
 -- that the source sent, never of definitions: names are quoted, types are looked up here, anything else is a number or
--- one of a few words. An index's expressions and predicate become plain columns.
+-- one of a few words. An index's expressions and predicate become plain columns, and so do generated columns.
 
--- The columns of a table's shape. from_columns: numbers of the columns from which this one is generated. definition:
--- for CREATE TABLE. A type of the server itself is kept; instead of all others, text. A generated column depends on the
--- same columns as on the source, and is always null.
-CREATE FUNCTION ff_hub.columns_of(
-    shape jsonb, OUT number integer, OUT name text, OUT type text, OUT from_columns integer[], OUT definition text)
+-- The columns of a table's shape. definition: for CREATE TABLE. A type of the server itself is kept; instead of all
+-- others, text.
+CREATE FUNCTION ff_hub.columns_of(shape jsonb, OUT number integer, OUT name text, OUT definition text)
 RETURNS SETOF record
 LANGUAGE sql STABLE
 AS $$
-    WITH c AS (
-        SELECT x.number, x.name, 'pg_catalog.' || coalesce(quote_ident(t.typname), 'text') AS type,
-               x."from" AS from_columns
-          FROM jsonb_to_recordset(shape->'columns') x(number integer, name text, type text, "from" integer[])
-          LEFT JOIN pg_type t ON t.typnamespace = 'pg_catalog'::regnamespace AND t.typname = x.type
-                             AND t.typtype IN ('b', 'r', 'm') AND t.typisdefined
-    )
-    SELECT c.*, format('%I %s', c.name, c.type) || CASE WHEN c.from_columns IS NULL THEN '' ELSE
-               format(' GENERATED ALWAYS AS (CASE WHEN %s THEN NULL::%s END) STORED', coalesce((
-                   SELECT string_agg(format('%I IS NULL', f.name), ' AND ' ORDER BY f.number)
-                     FROM c f WHERE f.number = ANY (c.from_columns) AND f.from_columns IS NULL), 'true'), c.type) END
-      FROM c ORDER BY c.number
+    SELECT x.number, x.name, format('%I pg_catalog.%s', x.name, coalesce(quote_ident(t.typname), 'text'))
+      FROM jsonb_to_recordset(shape->'columns') x(number integer, name text, type text)
+      LEFT JOIN pg_type t ON t.typnamespace = 'pg_catalog'::regnamespace AND t.typname = x.type
+                         AND t.typtype IN ('b', 'r', 'm') AND t.typisdefined
+     ORDER BY x.number
 $$;
 
 -- The statements that make a schema that is not here, for readers, too.
@@ -44,90 +35,54 @@ AS $$
                                 'CONSTRAINT mirror_holds_no_rows CHECK (false)'),
                       CASE WHEN shape->>'kind' = 'p'
                            THEN format(' PARTITION BY LIST (((%I IS NULL)::integer::bigint))',
-                                       (array_agg(c.name ORDER BY c.number) FILTER (WHERE c.from_columns IS NULL))[1])
-                           END)
+                                       (array_agg(c.name ORDER BY c.number))[1]) END)
       FROM ff_hub.columns_of(shape) c
 $$;
 
--- The statements that change a table's columns from one shape to another. Only a generated one is made again, if it
--- differs or one that it is made of gets another type: there are 1,600 numbers, and a dropped column keeps its own. One
--- that gets another name gets a spare one before: two may swap theirs.
-CREATE FUNCTION ff_hub.column_statements(name text, was jsonb, shape jsonb) RETURNS text[]
-LANGUAGE sql VOLATILE
+-- The statement that changes a table's columns from one shape to another, NULL if there is none. A column with another
+-- name or type is made again.
+CREATE FUNCTION ff_hub.column_statement(name text, was jsonb, shape jsonb) RETURNS text
+LANGUAGE sql STABLE
 AS $$
-    WITH c AS MATERIALIZED (
-        SELECT number, o.name AS old, n.name AS new, n.type, n.definition, n.from_columns, o.type <> n.type AS retyped,
-               o.from_columns IS NOT NULL AS generated, o.from_columns IS DISTINCT FROM n.from_columns AS differs,
-               'mirror renames ' || gen_random_uuid() AS spare
-          FROM ff_hub.columns_of(was) o FULL JOIN ff_hub.columns_of(shape) n USING (number)
-    ), d AS (
-        SELECT c.*, c.differs OR c.generated AND EXISTS (
-                        SELECT FROM c r WHERE r.retyped AND r.number = ANY (c.from_columns || c.number)) AS again
-          FROM c
-    )
-    SELECT coalesce(array_agg(format('ALTER TABLE %s ', name) || s.step ORDER BY s.place), '{}')
-      FROM (SELECT 1, string_agg(CASE WHEN d.again OR d.new IS NULL THEN format('DROP COLUMN %I', d.old)
-                                      ELSE format('ALTER COLUMN %I TYPE %s USING NULL', d.old, d.type) END,
-                                 ', ' ORDER BY d.generated DESC, d.number)
-              FROM d WHERE d.old IS NOT NULL AND (d.again OR d.new IS NULL OR d.retyped)
-            UNION ALL
-            SELECT n.place, format('RENAME COLUMN %I TO %I', n.was, n.name)
-              FROM d CROSS JOIN LATERAL (VALUES (2, d.old, d.spare), (3, d.spare, d.new)) n(place, was, name)
-             WHERE NOT d.again AND d.old <> d.new
-            UNION ALL
-            SELECT 4, string_agg('ADD COLUMN ' || d.definition, ', ' ORDER BY d.from_columns IS NOT NULL, d.number)
-              FROM d WHERE d.new IS NOT NULL AND (d.again OR d.old IS NULL)) s(place, step)
-     WHERE s.step IS NOT NULL
+    SELECT format('ALTER TABLE %s ', column_statement.name) || string_agg(s.step, ', ' ORDER BY n.number)
+      FROM ff_hub.columns_of(was) o FULL JOIN ff_hub.columns_of(shape) n USING (name)
+     CROSS JOIN LATERAL (VALUES ('DROP COLUMN ' || quote_ident(o.name)), ('ADD COLUMN ' || n.definition)) s(step)
+     WHERE o.definition IS DISTINCT FROM n.definition
 $$;
 
--- Ways to make an index, the best first: the source's access method on the columns; a B-tree on them; a key that
--- depends on them. BRIN stays BRIN, because it may leave updates HOT. An index has at most 32 columns.
+-- Ways to make an index, the best first: with the source's constraint; with its access method on the columns; a B-tree
+-- on them; a key that depends on them. BRIN stays BRIN, because it may leave updates HOT. An index has at most 32
+-- columns.
 CREATE FUNCTION ff_hub.index_statements(name text, of_table jsonb, shape jsonb) RETURNS SETOF text
 LANGUAGE sql STABLE
 AS $$
     WITH used AS (
-        SELECT c.name, k.place, k.included
-          FROM (SELECT u.number, min(u.place) AS place, bool_and(u.included) AS included
-                  FROM (SELECT k.n, k.place, false
-                          FROM jsonb_array_elements_text(shape->'keys') WITH ORDINALITY k(n, place)
-                        UNION ALL
-                        SELECT k.n, 100 + k.place, false
-                          FROM jsonb_array_elements_text(shape->'uses') WITH ORDINALITY k(n, place)
-                        UNION ALL
-                        -- of the whole row
-                        SELECT c.number::text, 1000 + c.number, false FROM ff_hub.columns_of(of_table) c
-                         WHERE shape->'uses' = '[]' AND coalesce(shape->'keys', '[]') = '[]'
-                        UNION ALL
-                        SELECT k.n, 10000 + k.place, true
-                          FROM jsonb_array_elements_text(shape->'include') WITH ORDINALITY k(n, place)
-                       ) u(number, place, included) GROUP BY u.number) k
+        SELECT c.name, min(k.place) AS place, min(k.place) > jsonb_array_length(shape->'columns') AS included
+          FROM jsonb_array_elements_text((shape->'columns') || (shape->'include')) WITH ORDINALITY k(number, place)
           JOIN ff_hub.columns_of(of_table) c ON c.number::text = k.number
-         ORDER BY k.place LIMIT 32
-    ), parts AS (
-        SELECT string_agg(format('%I', u.name), ', ' ORDER BY u.place) FILTER (WHERE NOT u.included) AS keys,
+         GROUP BY c.name ORDER BY 2 LIMIT 32
+    ), part AS (
+        SELECT string_agg(quote_ident(u.name), ', ' ORDER BY u.place) FILTER (WHERE NOT u.included) AS keys,
                coalesce(string_agg(format('((%I IS NULL)::integer)', u.name), ', ' ORDER BY u.place)
                             FILTER (WHERE NOT u.included), '(true)') AS tests,
-               format(' INCLUDE (%s)', string_agg(format('%I', u.name), ', ' ORDER BY u.place)
-                   FILTER (WHERE u.included)) AS includes,
-               bool_or(u.included) AS has_includes,
-               CASE WHEN (shape->>'unique')::boolean THEN 'UNIQUE ' END AS uniqueness,
-               (SELECT a.amname FROM pg_am a WHERE a.amname = shape->>'access_method' AND a.amtype = 'i') AS method
+               string_agg(quote_ident(u.name), ', ' ORDER BY u.place) FILTER (WHERE u.included) AS included,
+               coalesce((SELECT a.amname FROM pg_am a WHERE a.amname = shape->>'access_method' AND a.amtype = 'i'),
+                        'btree') AS method
           FROM used u
     )
-    SELECT w.statement
-      FROM parts p
-     CROSS JOIN LATERAL (SELECT CASE WHEN p.has_includes THEN p.includes END) i(includes)
+    SELECT coalesce(format('ALTER TABLE %s ADD CONSTRAINT %I ', name, shape->>'name') || w.kind,
+                    format('CREATE %sINDEX %I ON %s USING %I',
+                           CASE WHEN w.method = 'btree' AND (shape->>'unique')::boolean THEN 'UNIQUE ' END,
+                           shape->>'name', name, w.method))
+           || format(' (%s)', w.keys) || coalesce(' INCLUDE (' || w.included || ')', '')
+      FROM part p
      CROSS JOIN LATERAL (VALUES
-           (1, format('ALTER TABLE %s ADD CONSTRAINT %I %s (%s)%s', name, shape->>'name',
-                      CASE shape->>'constraint' WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' END, p.keys,
-                      i.includes)),
-           (2, CASE WHEN p.method IS NOT NULL THEN format('CREATE %sINDEX %I ON %s USING %I (%s)%s',
-                        CASE WHEN p.method = 'btree' THEN p.uniqueness END, shape->>'name', name, p.method, p.keys,
-                        i.includes) END),
-           (3, CASE WHEN p.method IS DISTINCT FROM 'brin' THEN format('CREATE %sINDEX %I ON %s (%s)%s',
-                        p.uniqueness, shape->>'name', name, p.keys, i.includes) END),
-           (4, format('CREATE INDEX %I ON %s USING %s (%s)', shape->>'name', name,
-                      CASE p.method WHEN 'brin' THEN 'brin' ELSE 'btree' END, p.tests))) w(place, statement)
-     WHERE w.statement IS NOT NULL AND (w.place > 1 OR shape->>'constraint' IN ('p', 'u'))
+           (1, CASE shape->>'constraint' WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' END, NULL, p.keys,
+            p.included),
+           (2, NULL, p.method, p.keys, p.included),
+           (3, NULL, CASE WHEN p.method <> 'brin' THEN 'btree' END, p.keys, p.included),
+           (4, NULL, CASE p.method WHEN 'brin' THEN 'brin' ELSE 'btree' END, p.tests, NULL)
+           ) w(place, kind, method, keys, included)
+     WHERE coalesce(w.kind, w.method) IS NOT NULL AND w.keys IS NOT NULL
      ORDER BY w.place
 $$;
