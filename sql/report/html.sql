@@ -92,7 +92,7 @@ RETURN (
                    FILTER (WHERE s.fillfactor IN (present, advised)) AS words
           FROM step s
     )
-    SELECT CASE WHEN large THEN ff_internal.figure('Prediction for fillfactors 10 to 100', l.words,
+    SELECT CASE WHEN large THEN ff_internal.figure(m.title, l.words,
                     '<span><i class="size"></i>size</span> <span><i class="hot"></i>HOT, with its range</span> '
                     '<span><i class="wal"></i>WAL per update</span>',
                     concat('<text x="345" y="-10" text-anchor="end">against today</text><text x="324" y="4">2x</text>'
@@ -101,11 +101,13 @@ RETURN (
                            '<path class="wal" d="M' || l.wal || '"/>', '<path class="hot" d="M' || l.hot || '"/>',
                            m.marks))
                 ELSE format(E'<svg class="small" viewBox="0 -22 320 244" preserveAspectRatio="none" role="img">\n'
-                            '<title>%s</title>\n<path class="hot" d="M%s"/>%s</svg>', l.words,
+                            '<title>%s</title>\n<desc>%s</desc>\n<path class="hot" d="M%s"/>%s</svg>', m.title, l.words,
                             coalesce(l.hot, l.size), m.marks) END
       FROM line l
-     CROSS JOIN concat('<path class="now" d="M' || l.now || ' 0V200"/>',
-                       '<path class="advised" d="M' || l.advised || ' 0V200"/>') m(marks)
+     CROSS JOIN LATERAL (
+        SELECT 'Prediction for each fillfactor', concat('<path class="now" d="M' || l.now || ' 0V200"/>',
+                                                        '<path class="advised" d="M' || l.advised || ' 0V200"/>')
+        ) m(title, marks)
      WHERE l.words <> '');
 
 -- A table's HOT share over time, with its changes; NULL without updates at two times.

@@ -96,6 +96,7 @@ SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')),
     'sessions held snapshots: the undo is RESET');
 
 -- What ff_verify() found about a change is reported.
+DELETE FROM ff_internal.horizon_history;
 INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at)
 SELECT 1, true, 'write', 'UPDATE t', now();
 INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares,
