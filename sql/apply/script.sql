@@ -250,8 +250,9 @@ AS $$
                c->>'saves', 'HOT ' || (c->>'hot_pct') || ' % -> ' || (c->>'predicted_hot_pct') || ' %',
                'size ' || pg_size_pretty((c->>'size_bytes')::bigint) || ' -> '
                    || pg_size_pretty((c->>'predicted_size_bytes')::bigint))),
-           format('--   why: %s (%s)', ff_internal.plain(translate(
-                      regexp_replace(c->>'reason', E'\nConfidence [^\n]*$', ''), E'\n', ' ')), c->>'cause'),
+           concat('--   why: ', ff_internal.plain(translate(
+                      regexp_replace(c->>'reason', E'\nConfidence [^\n]*$', ''), E'\n', ' ')),
+                  ' (' || (c->>'cause') || ')'),
            '--   rewrite: ' || (c->'rewrite'->>'reason') || '; ' || coalesce(
                format('%s, %s free disk, about %s of WAL by ', ff_internal.rewrite_time((way->>'seconds')::float8),
                       pg_size_pretty((way->>'disk_bytes')::bigint), pg_size_pretty((way->>'wal_bytes')::bigint))

@@ -109,8 +109,9 @@ BEGIN
               FROM pg_index x
               JOIN ff_internal.user_table t ON t.relid = x.indrelid
              WHERE (target IS NULL OR x.indexrelid = ANY (wanted) OR x.indrelid = ANY (wanted))
-               AND (small OR (SELECT z.heap_bytes >= 8192 * ff_internal.threshold('SMALL_INDEX')
-                                FROM ff_internal.sizes(x.indexrelid) z))
+               AND (small OR NOT x.indisvalid
+                    OR (SELECT z.heap_bytes >= 8192 * ff_internal.threshold('SMALL_INDEX')
+                          FROM ff_internal.sizes(x.indexrelid) z))
         )
         SELECT x.indexrelid::regclass AS index, x.indrelid::regclass AS relation,
                -- a B-tree's default is 90, a table's 100
@@ -176,15 +177,15 @@ AS $$
                     THEN concat('REINDEX INDEX', CASE WHEN (ff_internal.index_needed(l.index) ~ '^exclusion')
                                     IS NOT TRUE THEN ' CONCURRENTLY' END,
                                 ' ' || ff_internal.qualified_name(l.index) || ';') END), '')
-      FROM ff_internal.index_facts($1) l
+      FROM ff_internal.index_facts($1, small => $1 IS NOT NULL) l
      CROSS JOIN LATERAL (SELECT (l.facts).*) f
      CROSS JOIN LATERAL ff_internal.index_judged(l.facts) j
      ORDER BY j.size_bytes DESC NULLS LAST, l.index::text
 $$;
 COMMENT ON FUNCTION @extschema@.ff_advise_indexes(regclass) IS
-'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or of all, largest first. Reads pages '
-'of each now (see ff_sample_index()), together at most fillfactor_advisor.collect_pages within collect_time, which '
-'needs pg_stat_scan_tables.
+'Advice on the leaf fillfactor of B-tree indexes: of one index, of one table''s, or of all of 100 pages or more, '
+'largest first. Reads pages of each now (see ff_sample_index()), together at most fillfactor_advisor.collect_pages '
+'within collect_time, which needs pg_stat_scan_tables.
 fillfactor, recommended_fillfactor: percent, now and advised. action: raise (after a day and '
 'fillfactor_advisor.min_updates rows), rebuild (at the same fillfactor), keep, wait. cause: ascending, never_written '
 '(a higher one pays); random, as_built, version_churn, ascending_churn, deduplicated (another one would not last or '

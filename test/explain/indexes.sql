@@ -35,8 +35,10 @@ CREATE TABLE one (id integer PRIMARY KEY, k integer);
 INSERT INTO one SELECT i, i FROM generate_series(1, 60000) i;
 CREATE INDEX one_k ON one (k);
 
-SELECT is(DISTINCT_causes, 'not_examined,small', 'before any collection: keep only for tiny or unsuitable indexes')
-  FROM (SELECT string_agg(DISTINCT cause, ',') AS DISTINCT_causes FROM ff_advise_indexes() WHERE action = 'keep') x;
+SELECT is(string_agg(DISTINCT i.cause, ',' ORDER BY i.cause), 'not_examined,small',
+	'before any collection: keep only for tiny or unsuitable indexes')
+	FROM (SELECT c.relid FROM ff_internal.user_table c JOIN pg_class k ON k.oid = c.relid AND k.relkind <> 'p') t
+	CROSS JOIN LATERAL ff_advise_indexes(t.relid) i WHERE i.action = 'keep';
 SELECT ok(bool_and(reason ~ 'not collected yet'), 'before any collection: the reason of waiting says so')
 	FROM ff_advise_indexes() WHERE action = 'wait';
 
@@ -85,13 +87,15 @@ SELECT matches(reason, 'A day in which 500 rows are written is needed first; so 
 -- in the history, all tables were watched for two days
 UPDATE ff_internal.counter_interval SET began_at = began_at - interval '2 days';
 CREATE TEMP TABLE listed AS SELECT * FROM ff_advise_indexes();
--- by table, and in the list of all tables, each index has a row
+-- by table, each index has a row; the list of all tables leaves out those that are too small to matter
 CREATE TEMP TABLE advice AS
 SELECT i.*, i.index::text AS name
 	FROM (SELECT c.relid FROM ff_internal.user_table c JOIN pg_class k ON k.oid = c.relid AND k.relkind <> 'p') t
 	CROSS JOIN LATERAL ff_advise_indexes(t.relid) i;
-SELECT is((SELECT array_agg(index ORDER BY index) FROM listed), (SELECT array_agg(index ORDER BY index) FROM advice),
-	'the list of all tables has the same');
+SELECT is((SELECT array_agg(index ORDER BY index) FROM listed), 
+	(SELECT array_agg(index ORDER BY index) FROM advice
+		WHERE pg_relation_size(index) >= 100 * 8192 OR reason ~ 'not valid'),
+	'the list of all tables has those that are not too small');
 SELECT is(action || ', ' || cause, expected, name)
   FROM (VALUES ('grow_pkey', 'raise, ascending'), ('grow_r', 'keep, random'), ('grow_d', 'keep, deduplicated'),
       ('grow_hash', 'keep, not_examined'),
@@ -261,9 +265,9 @@ SELECT cmp_ok((SELECT leaf_density FROM ff_sample_index('grow_pkey')), '>', 94::
 -- Budget and rights
 -- ---------------------------------------------------------------------------
 SET fillfactor_advisor.collect_pages = 1;
-SELECT is((SELECT count(*) FROM ff_advise_indexes() WHERE reason ~ 'not read'),
-	(SELECT count(*) - 1 FROM advice WHERE cause <> 'not_examined'),
-	'with a budget of one page, all other indexes are reported as not read');
+SELECT ok(count(*) > 5 AND count(*) FILTER (WHERE reason ~ 'not read') = count(*) - 1,
+	'with a budget of one page, all other indexes are reported as not read')
+	FROM ff_advise_indexes() WHERE cause <> 'not_examined';
 RESET fillfactor_advisor.collect_pages;
 CREATE ROLE regress_ff_reader;
 CREATE ROLE regress_ff_scanner;
