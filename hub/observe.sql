@@ -292,7 +292,7 @@ WITH asked AS MATERIALIZED (
                            'squares', coalesce(s.calls * s.stddev_exec_time ^ 2
                                                + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
                            'blocks_hit', s.shared_blks_hit, 'blocks_read', s.shared_blks_read,
-                           'blocks_dirtied', s.shared_blks_dirtied, 'blocks_written', s.shared_blks_written,
+                           'blocks_dirtied', s.shared_blks_dirtied,
                            'wal_records', s.wal_records, 'wal_fpi', s.wal_fpi,
                            'wal_bytes', least(s.wal_bytes, 9223372036854775807))) AS said
               FROM %3$s(false) s

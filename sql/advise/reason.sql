@@ -170,6 +170,8 @@ BEGIN
                 WHEN d.action = 'lower' THEN ': what is left to save is pruning'
                 WHEN d.action <> 'keep' AND d.step > d.current_step THEN ': they need less room than there is'
                 WHEN d.action = 'wait' AND d.step < d.current_step THEN ''
+                WHEN e.fillfactor = 100 AND e.live_rows > 0 AND e.loaded_anew
+                THEN ', but its rows were loaded anew since: each full page sheds a row before it has room again'
                 ELSE ': its pages have room already' END;
         WHEN 'indexed_column' THEN
             phrase := 'an indexed column changes';

@@ -103,7 +103,7 @@ BEGIN
        FROM (SELECT j.jobid FROM cron.job j
               WHERE j.username = current_user AND j.jobname = ff_internal.job_name(j.database::name)
                 AND j.database NOT IN (SELECT n.database FROM ff_internal.database_jobs($1) n)) o;
-    PERFORM cron.schedule_in_database(n.job_name, n.own_schedule, n.command, n.database)
+    PERFORM cron.schedule_in_database(n.job_name, n.own_schedule, n.command, n.database, NULL::text, true)
        FROM (SELECT * FROM ff_internal.database_jobs($1)
              EXCEPT
              SELECT j.jobname, j.schedule, j.command, j.database FROM cron.job j

@@ -227,7 +227,6 @@ CREATE TYPE ff_internal.statement_counters AS (
     blocks_hit     bigint,           -- shared buffer hits
     blocks_read    bigint,           -- blocks read into shared buffers
     blocks_dirtied bigint,           -- blocks dirtied
-    blocks_written bigint,           -- blocks it had to write itself
     wal_records    bigint,           -- WAL records
     wal_fpi        bigint,           -- full-page images in the WAL
     wal_bytes      bigint            -- WAL, bytes
@@ -252,6 +251,7 @@ CREATE TABLE ff_internal.statement_baseline (
     -- Entries of pg_stat_statements when they last changed.
     statement_id       bigint NOT NULL,
     userid             oid NOT NULL, -- its role
+    stats_reset        timestamptz NOT NULL, -- as in statement_snapshot
     seen_at            timestamptz NOT NULL, -- that snapshot
     entry              ff_internal.statement_entry NOT NULL, -- the entry then
     PRIMARY KEY (statement_id, userid)

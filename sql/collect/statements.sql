@@ -80,8 +80,8 @@ BEGIN
         SELECT coalesce(array_agg(ROW(s.queryid, s.toplevel, s.userid, %1$s, s.min_exec_time, s.max_exec_time,
                    ROW(s.calls, s.rows, s.total_exec_time,
                        coalesce(s.calls * s.stddev_exec_time ^ 2 + s.total_exec_time ^ 2 / nullif(s.calls, 0), 0),
-                       s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied, s.shared_blks_written,
-                       s.wal_records, s.wal_fpi, s.wal_bytes))::ff_internal.statement_entry), '{}')
+                       s.shared_blks_hit, s.shared_blks_read, s.shared_blks_dirtied, s.wal_records, s.wal_fpi,
+                       s.wal_bytes))::ff_internal.statement_entry), '{}')
           FROM %2$s(false) s JOIN ff_internal.own_server() v ON v.database_oid = s.dbid $q$,
         CASE WHEN 'stats_since' = ANY (columns) THEN 's.stats_since' ELSE 'NULL::timestamptz' END, reader)
        INTO entries;
@@ -255,7 +255,7 @@ BEGIN
     WITH compared AS MATERIALIZED (
         SELECT s.statement_id, n AS entry, d.difference,
                -- the same entry as in the baseline
-               coalesce(b.seen_at >= $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at AND d.fell IS NOT TRUE
+               coalesce(b.stats_reset = $2 AND w.entered_at IS NOT DISTINCT FROM n.entered_at AND d.fell IS NOT TRUE
                         -- Without entered_at, min and max show an entry that came back: they must not shrink, and
                         -- after any eviction one of them must be unchanged.
                         AND (n.entered_at IS NOT NULL OR (w.counted).calls = 0
@@ -273,7 +273,7 @@ BEGIN
           JOIN ff_internal.statement s
             ON s.queryid = n.queryid AND s.toplevel = n.toplevel AND s.closed_at IS NULL AND s.kind <> 'other'
           LEFT JOIN ff_internal.statement_baseline b ON b.statement_id = s.statement_id AND b.userid = n.userid
-          LEFT JOIN ff_internal.statement_snapshot k ON k.snapshot_at = b.seen_at
+          LEFT JOIN ff_internal.statement_snapshot k ON k.snapshot_at = b.seen_at AND k.stats_reset = b.stats_reset
          CROSS JOIN LATERAL (SELECT (b.entry).*) w
          CROSS JOIN LATERAL (
                -- sums of squares may fall by rounding
@@ -282,10 +282,11 @@ BEGIN
                  FROM jsonb_each_text(to_jsonb(n.counted)) c JOIN jsonb_each_text(to_jsonb(w.counted)) o USING (key)
                 WHERE n.counted <> w.counted) d(difference, fell)
     ), baselines AS (
-        INSERT INTO ff_internal.statement_baseline (statement_id, userid, seen_at, entry)
-        SELECT d.statement_id, (d.entry).userid, $5, d.entry
+        INSERT INTO ff_internal.statement_baseline (statement_id, userid, stats_reset, seen_at, entry)
+        SELECT d.statement_id, (d.entry).userid, $2, $5, d.entry
           FROM compared d WHERE NOT d.same OR d.difference->'calls' > '0'
-        ON CONFLICT (statement_id, userid) DO UPDATE SET (seen_at, entry) = (EXCLUDED.seen_at, EXCLUDED.entry)
+        ON CONFLICT (statement_id, userid) DO UPDATE
+           SET (stats_reset, seen_at, entry) = (EXCLUDED.stats_reset, EXCLUDED.seen_at, EXCLUDED.entry)
     )
     SELECT array_agg(jsonb_populate_record(NULL::ff_internal.statement_history, n.counted || jsonb_build_object(
                'statement_id', d.statement_id, 'began_at', previous.snapshot_at, 'ended_at', $5,

@@ -24,14 +24,14 @@ COMMENT ON TYPE ff_internal.step IS
 'once settled, and a range that covers a window like the observed one, too.';
 
 CREATE TYPE ff_internal.choice AS (
-    action text, current_step integer, advised_step integer, advised_in_ram integer, gain float8, best_gain float8,
-    rewrite_gain float8, rewrite_hot_pct float8, wal_bytes_now float8, us_now float8, confidence float8,
+    action text, current_step integer, advised_step integer, gain float8, best_gain float8, rewrite_gain float8,
+    rewrite_hot_pct float8, wal_bytes_now float8, us_now float8, confidence float8,
     settling float8, settle_updates float8, filled_at integer, update_call_rows float8, set_apart float8, workload jsonb
 );
 COMMENT ON TYPE ff_internal.choice IS
 'The model''s result for a table. action: wait: too little was seen; keep; set: for new pages; rewrite: set, and '
 'rewrite the table. Steps, by their fillfactor: current_step; advised_step, the current one if no other saves '
-'min_gain; advised_in_ram: if everything were in memory. gain, best_gain, rewrite_gain: cost now / cost at the '
+'min_gain. gain, best_gain, rewrite_gain: cost now / cost at the '
 'advised step, at the cheapest one, after a rewrite at the present fillfactor (HOT share then: rewrite_hot_pct). '
 'wal_bytes_now, us_now: of an updated row if nothing changes, mean over payback_time. confidence: how well the model '
 'explains what was seen, 0 to 1. settling: weight of the explanations in which the table becomes HOT by itself; '

@@ -110,22 +110,32 @@ RETURN (
         ) m(title, marks)
      WHERE l.words <> '');
 
--- A table's HOT share over time, with its changes; NULL without updates at two times.
-CREATE FUNCTION ff_internal.history_picture(relation regclass) RETURNS text
+-- A table's HOT share over time, at most 64 points, with its changes; NULL without updates in two intervals.
+CREATE FUNCTION ff_internal.history_picture(id bigint) RETURNS text
 LANGUAGE sql STABLE
 RETURN (
+    WITH watched AS (
+        SELECT i.*, extract(epoch FROM i.ended_at - min(i.began_at) OVER ())
+                    / extract(epoch FROM max(i.ended_at) OVER () - min(i.began_at) OVER ()) AS place
+          FROM ff_internal.counter_interval i WHERE i.rel_id = id AND i.updated > 0
+    ), line AS (
+        SELECT min(p.began_at) AS began_at, max(p.ended_at) AS ended_at,
+               string_agg(p.x || ' ' || p.y, 'L' ORDER BY p.x) AS points
+          FROM (SELECT 5 * floor(64 * w.place)::integer AS x, min(w.began_at) AS began_at, max(w.ended_at) AS ended_at,
+                       200 - (200.0 * sum(w.hot_updated) / sum(w.updated))::integer AS y
+                  FROM watched w GROUP BY 1) p
+        HAVING count(*) > 1
+    ), event AS (
+        SELECT string_agg(format('<path class="now" d="M%s 0V200"/>', greatest(0, (320 * extract(epoch FROM c.seen_at
+                   - l.began_at) / extract(epoch FROM l.ended_at - l.began_at))::integer)), '') AS marks,
+               string_agg(c.change || ' at ' || ff_internal.minute(c.seen_at), '; ' ORDER BY c.seen_at) AS words
+          FROM line l CROSS JOIN ff_internal.changes c WHERE c.rel_id = id AND c.seen_at <= l.ended_at
+    )
     SELECT ff_internal.figure('HOT share over time',
-               format('From %s to %s.%s', ff_internal.minute(min(h.began_at)), ff_internal.minute(max(h.began_at)),
-                      ' Changes: ' || ff_internal.html(string_agg(h.event || ' at ' || ff_internal.minute(h.began_at),
-                                                                  '; ' ORDER BY h.began_at)) || '.'),
-               '<span><i class="hot"></i>HOT</span>',
-               concat('<path class="hot" d="M' || string_agg(h.x || ' ' || 200 - (2 * h.hot_pct)::integer, 'L'
-                                                             ORDER BY h.began_at) || '"/>',
-                      string_agg('<path class="now" d="M' || h.x || ' 0V200"/>', '') FILTER (WHERE h.event <> '')))
-      FROM (SELECT h.*, (320 * extract(epoch FROM h.began_at - min(h.began_at) OVER ()) / nullif(extract(epoch
-                             FROM max(h.began_at) OVER () - min(h.began_at) OVER ()), 0))::integer AS x
-              FROM @extschema@.ff_history(relation) h) h
-    HAVING count(h.hot_pct) > 1);
+               format('From %s to %s.%s', ff_internal.minute(l.began_at), ff_internal.minute(l.ended_at),
+                      ' Changes: ' || ff_internal.html(e.words) || '.'),
+               '<span><i class="hot"></i>HOT</span>', concat('<path class="hot" d="M', l.points, '"/>', e.marks))
+      FROM line l CROSS JOIN event e);
 
 CREATE FUNCTION ff_internal.report_style() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -92,7 +92,7 @@ RETURN (
             'left as it is: ' || pg_size_pretty(now.size_bytes + now.index_bytes) || ' with indexes in '
                 || ff_internal.span(ff_internal.setting('payback_time'))))),
         E'<div class="charts">\n', ff_internal.curve_picture((t.fit).steps, t.current_step, t.advised, true),
-        ff_internal.history_picture(t.relation), E'</div>\n',
+        ff_internal.history_picture(e.rel_id), E'</div>\n',
         coalesce((
             SELECT ff_internal.html_table('Indexes on columns that updates set, which keep them from being HOT, then '
                        'those that nothing uses; ff_blockers() has all.', json_agg(r))

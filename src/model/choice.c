@@ -534,7 +534,7 @@ static void
 stay(const Forecast *f, ChAction action, Choice *d)
 {
 	d->action = action;
-	d->best = d->advised_in_ram = d->advised = f->current;
+	d->best = d->advised = f->current;
 	d->gain = 0;
 	d->agreement = d->confidence = 1;
 }
@@ -554,27 +554,20 @@ choose_by_room(const Evidence *e, const Forecast *f, Choice *d)
 		1 - d->cost[FC_SET][0].ratio < e->min_gain)
 		return;
 	d->gain = 1 - d->cost[FC_SET][0].ratio;
-	d->best = d->advised_in_ram = d->advised = 0;
+	d->best = d->advised = 0;
 	d->action = CH_SET;
 }
 
-/* Computes all costs and chooses, first as if everything were in memory. */
+/* Computes all costs and chooses. */
 static void
 cost_and_choose(const Evidence *e, const Fit *fit, const Forecast *f, Rates r, Choice *d)
 {
 	const FcOutcome *keep = &f->outcome[FC_SET][0][f->current];
 	FcOutcome	now = seen_outcome(&r, keep->prunes, keep->touched, keep->images);
-	double		ram = r.ram;
 
 	calibrate_wal(e, &r, &now);
-	for (int in_ram = 1; in_ram >= 0; in_ram--)
-	{
-		r.ram = in_ram ? INFINITY : ram;
-		cost_all(e, f, &r, d);
-		choose_best(e, &fit->plan.split, f, d);
-		if (in_ram)
-			d->advised_in_ram = d->advised;
-	}
+	cost_all(e, f, &r, d);
+	choose_best(e, &fit->plan.split, f, d);
 	describe(fit, f, d);
 }
 
@@ -601,7 +594,7 @@ ff_choose(FitWork *w, const Evidence *e, int curve, Fit *fit, Forecast *f, Choic
 	if (planned && (curve || !(few || settled)))
 		ff_fit(w, e, fit);
 	ff_forecast(w, e, fit, f);
-	d->best = d->advised_in_ram = d->advised = f->current;
+	d->best = d->advised = f->current;
 	if (f->nworkloads > 0)
 		cost_and_choose(e, fit, f, r, d);
 	else

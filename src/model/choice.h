@@ -34,7 +34,6 @@ typedef struct Choice
 	FcWay		best_way;
 	int			best;			/* best step, even if the gain is too small to advise it */
 	int			advised;		/* step; the current one if nothing is advised */
-	int			advised_in_ram; /* the same if everything were in memory */
 	double		bound;			/* least cost that any fillfactor could reach / cost now */
 	double		gain;			/* share of the cost that the advice saves, 0..1 */
 	double		agreement;		/* weight of the workloads in which the best step is cheaper */

@@ -200,7 +200,6 @@ append_choice(StringInfo t, const Model *m)
 	append_numbers(t, EXACT, (Number[]) {
 		{"current_step", f->step[f->current].fillfactor},
 		{"advised_step", f->step[d->advised].fillfactor},
-		{"advised_in_ram", f->step[d->advised_in_ram].fillfactor},
 		{"gain", 1 / (1 - d->gain)},
 		{"best_gain", 1 / least_ratio(m)},
 		{"rewrite_gain", 1 / d->cost[FC_REWRITE][f->current].ratio},

@@ -41,7 +41,7 @@ CREATE FUNCTION entry(id bigint, calls bigint, rows bigint) RETURNS jsonb LANGUA
 		'max_ms', 9, 'counted', jsonb_build_object(
 		'calls', calls, 'rows', rows, 'total_ms', calls, 'squares', calls, 'blocks_hit', 4 * rows, 'blocks_read', 0,
 		'blocks_dirtied', rows,
-		'blocks_written', 0, 'wal_records', rows * 3, 'wal_fpi', 0, 'wal_bytes', rows * 300)) $$;
+		'wal_records', rows * 3, 'wal_fpi', 0, 'wal_bytes', rows * 300)) $$;
 
 -- ---------------------------------------------------------------------------
 -- Without a mirror

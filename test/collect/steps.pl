@@ -95,9 +95,8 @@ sub prepare
 			FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at
 				FROM generate_series(1, 12000) g) x;
 		INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms,
-			squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
-			wal_records, wal_fpi, wal_bytes)
-		SELECT 0, at, at, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+			squares, blocks_hit, blocks_read, blocks_dirtied, wal_records, wal_fpi, wal_bytes)
+		SELECT 0, at, at, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
 			FROM (SELECT now() - interval '200 days' + g * interval '1 second' AS at
 				FROM generate_series(1, 12000) g) x;
 		TRUNCATE step_log));

@@ -635,7 +635,7 @@ static int
 raises(void)
 {
 	return decision.action == CH_SET && decision.advised == 0 && decision.best == 0 &&
-		decision.advised_in_ram == 0 && decision.gain > 0.02;
+		decision.gain > 0.02;
 }
 
 static void

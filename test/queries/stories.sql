@@ -21,7 +21,7 @@ SELECT (jsonb_populate_record(NULL::ff_internal.statement_history, jsonb_build_o
            now() - make_interval(mins => n - 1),
            'epoch_id', 1, 'rollup', 0, 'calls', 20, 'rows', statements_of.rows, 'total_ms', 10, 'squares', 5,
            'blocks_hit', 5000, 'blocks_read', 0,
-           'blocks_dirtied', 0, 'blocks_written', 0, 'wal_records', 80000, 'wal_fpi', 0, 'wal_bytes',
+           'blocks_dirtied', 0, 'wal_records', 80000, 'wal_fpi', 0, 'wal_bytes',
            8000000))).*
   FROM s, generate_series(1, 60) n;
 $$;

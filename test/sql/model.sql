@@ -141,8 +141,7 @@ WITH m AS (
 )
 SELECT (SELECT count(DISTINCT (fillfactor, rewritten_hot_pct)) = count(DISTINCT fillfactor) FROM curve) AS same_curve,
        a.advised_step >= b.advised_step AND a.gain < b.gain - 0.01 AS less_at_memory, b.advised_step < 90 AS within,
-       c.advised_step <= b.advised_step AND c.gain > b.gain AS more_beyond,
-       a.advised_in_ram = b.advised_step AND c.advised_in_ram = b.advised_step AS said_why
+       c.advised_step <= b.advised_step AND c.gain > b.gain AS more_beyond
   FROM m a, m b, m c
  WHERE (a.ratio, b.ratio, c.ratio) = (1, 0.1, 10);
 

@@ -100,11 +100,10 @@ DELETE FROM ff_internal.horizon_history;
 INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at)
 SELECT 1, true, 'write', 'UPDATE t', now();
 INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares,
-    blocks_hit, blocks_read, blocks_dirtied, blocks_written, wal_records, wal_fpi, wal_bytes)
+    blocks_hit, blocks_read, blocks_dirtied, wal_records, wal_fpi, wal_bytes)
 SELECT (SELECT max(statement_id) FROM ff_internal.statement), now() - make_interval(mins => 5 * (n + 1)),
     now() - make_interval(mins => 5 * n), (SELECT max(epoch_id) FROM ff_internal.epoch),
-    1000, 1000, CASE WHEN n > 10 THEN 1000 ELSE 1500 END, CASE WHEN n > 10 THEN 1010 ELSE 2260 END, 1, 0, 100, 40, 0,
-    0, 0
+    1000, 1000, CASE WHEN n > 10 THEN 1000 ELSE 1500 END, CASE WHEN n > 10 THEN 1010 ELSE 2260 END, 1, 0, 100, 0, 0, 0
   FROM generate_series(0, 20) n;
 UPDATE ff_internal.collection SET began_at = now() - interval '1 day';
 UPDATE ff_internal.setting_history SET seen_at = now() - interval '1 day';

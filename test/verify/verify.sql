@@ -390,16 +390,15 @@ BEGIN
     INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, rel_id)
     SELECT statement, 1, 'UPDATE', how, relname, relid, rel_id FROM ff_internal.relation WHERE rel_id = id;
     INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms,
-        squares, blocks_hit, blocks_read, blocks_dirtied, blocks_written,
-                                      wal_records, wal_fpi, wal_bytes)
+        squares, blocks_hit, blocks_read, blocks_dirtied, wal_records, wal_fpi, wal_bytes)
     SELECT statement, t - step * (cardinality(total1) - n + 2), t - step * (cardinality(total1) - n + 1), epoch, 100,
-        1000, total1[n], 100 * stddev1 ^ 2 + total1[n] ^ 2 / 100, 4000, 0, 0, 0, 0, 0, wal1 * 1000
+        1000, total1[n], 100 * stddev1 ^ 2 + total1[n] ^ 2 / 100, 4000, 0, 0, 0, 0, wal1 * 1000
       FROM generate_series(1, cardinality(total1)) n
     UNION ALL
-    SELECT statement, t - step, t, epoch, 100, 1000, 100000, 101000000, 0, 0, 0, 0, 0, 0, 0
+    SELECT statement, t - step, t, epoch, 100, 1000, 100000, 101000000, 0, 0, 0, 0, 0, 0
     UNION ALL
     SELECT statement, t + step * (n - 1), t + step * n, epoch, 100, 1000, total2[n],
-        100 * stddev2 ^ 2 + total2[n] ^ 2 / 100, 2000, 0, 0, 0, 0, 0, wal2 * 1000
+        100 * stddev2 ^ 2 + total2[n] ^ 2 / 100, 2000, 0, 0, 0, 0, wal2 * 1000
       FROM generate_series(1, cardinality(total2)) n;
 END $$;
 
