@@ -259,7 +259,7 @@ refresh();
 like(value(q(SELECT concat_ws(' ', source, relation, now, new, action, note) FROM ff_fleet_advice LIMIT 1)),
 	qr/^one public.jobs 100 \d\d lower provisional/, 'a change is advised');
 my $script = value(q(SELECT * FROM ff_fleet_script('one')));
-like($script, qr/^-- Sent by source one\. .*\n-- fillfactor_advisor 1\.0\.0, .*: changes for all tables, to be read/,
+like($script, qr/^-- Sent by source one\. .*\n-- fillfactor_advisor 1\.0\.0: changes for all tables, to be read/,
 	'the hub gives the script of a source');
 my $file = PostgreSQL::Test::Utils::tempdir . '/script.sql';
 append_to_file($file, with_provisional($script));

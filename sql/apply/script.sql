@@ -159,12 +159,12 @@ CREATE FUNCTION ff_internal.script_head(target regclass, undo boolean, changes j
 LANGUAGE sql STABLE
 RETURN (
     SELECT ARRAY[
-               format('fillfactor_advisor %s, %s, %s: %s for %s, to be read before they are run', x.extversion,
-                      date_trunc('second', now()), current_user,
+               format('fillfactor_advisor %s: %s for %s, to be read before they are run; made %s by %s', x.extversion,
                       CASE WHEN undo THEN 'the way back of changes' ELSE 'changes' END,
-                      coalesce(ff_internal.qualified_name(target), 'all tables')),
+                      coalesce(ff_internal.qualified_name(target), 'all tables'), date_trunc('second', now()),
+                      current_user),
                format('database:  %s of cluster %s (%sport %s), PostgreSQL %s', s.database,
-                      coalesce(s.cluster::text, 'of unknown identifier'), (s.observed->>'host') || ', ',
+                      coalesce(s.cluster::text, 'unknown'), (s.observed->>'host') || ', ',
                       coalesce(s.observed->>'port', ff_internal.server_setting('port')),
                       ff_internal.server_setting('server_version')),
                CASE WHEN changes <> '{}'

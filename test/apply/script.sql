@@ -99,7 +99,7 @@ SELECT is((SELECT count(*) FILTER (WHERE s ~ 'Nothing is to be changed')
 	|| count(*) FILTER (WHERE s ~ '^-- (brings|run it)')
 	FROM ff_script() s),
 	'1 0', 'nothing to change: the script says so');
-SELECT is((SELECT string_agg(regexp_replace(s, ', [0-9].*?:.*?:.*?: ', ': '), ' ') FROM ff_script(undo => true) s
+SELECT is((SELECT string_agg(regexp_replace(s, '; made [0-9].*', ''), ' ') FROM ff_script(undo => true) s
 	WHERE s !~ '^-- database'),
 	format('-- fillfactor_advisor %s: the way back of changes for all tables, to be read before they are run '
 	'-- No change of a fillfactor that a collection saw is left to be taken back.',

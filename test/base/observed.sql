@@ -352,7 +352,7 @@ SELECT says('server', 0,
 SELECT ok(l ~ 'ff_script.made = ''database shop'';' AND l !~ ' of cluster [0-9]', 'a made-up identity is no guard')
 	FROM (SELECT string_agg(l, E'\n') FROM ff_script('job') l) s(l);
 SELECT is(ff_script_json('job')->'head'->>1,
-	'database:  shop of cluster of unknown identifier (db.example, port 5444), PostgreSQL 15.4',
+	'database:  shop of cluster unknown (db.example, port 5444), PostgreSQL 15.4',
 	'nor is it shown');
 
 -- ---------------------------------------------------------------------------
