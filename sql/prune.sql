@@ -18,7 +18,11 @@ BEGIN
     ), rolled AS (
         SELECT (array_agg(i ORDER BY (i).ended_at DESC))[1] AS last,
                to_jsonb(ff_internal.total(i)) || jsonb_build_object(
-                   'began_at', min((i).began_at), 'rewritten', bool_or((i).rewritten), 'rollup', level + 1) AS sums
+                   'began_at', min((i).began_at), 'rewritten', bool_or((i).rewritten), 'rollup', level + 1,
+                   -- the last that could be measured
+                   'heap_bytes', (array_agg((i).heap_bytes ORDER BY (i).heap_bytes IS NULL, (i).ended_at DESC))[1],
+                   'index_bytes', (array_agg((i).index_bytes ORDER BY (i).index_bytes IS NULL, (i).ended_at DESC))[1])
+               AS sums
           FROM taken
          -- intervals before and after a change stay apart
          GROUP BY (i).rel_id, (i).epoch_id, (i).fillfactor, date_trunc(unit, (i).ended_at, 'UTC'),

@@ -319,7 +319,7 @@ AS $$
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL
       LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
-     CROSS JOIN LATERAL (SELECT coalesce(f.to_fillfactor <> f.from_fillfactor, false), c.began_at - f.made_at) 
+     CROSS JOIN LATERAL (SELECT coalesce(f.to_fillfactor <> f.from_fillfactor, false), c.began_at - f.made_at)
                         a(stands, age)
      CROSS JOIN (SELECT ff_internal.setting('min_updates'), ff_internal.fit_made_with()) m(enough, made_with)
      -- since the last fit, or for the last hour
@@ -361,10 +361,10 @@ DECLARE
 BEGIN
     SELECT x.* INTO v FROM ff_internal.relation r CROSS JOIN ff_internal.advice(r.relid, false) x
      WHERE r.rel_id = id AND r.closed_at IS NULL;
-    IF NOT FOUND THEN
+    a := v.advice;
+    IF a.relation IS NULL THEN    -- dropped meanwhile
         RETURN 0;
     END IF;
-    a := v.advice;
     d := v.decision;
     f := v.fit;
     SELECT * INTO had FROM ff_internal.fit o WHERE o.rel_id = id;

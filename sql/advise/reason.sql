@@ -1,33 +1,37 @@
 -- Puts a decision into words. Decides nothing.
 
--- What a decision waits for, or a change that may be better.
+-- What a decision waits for, or a change that may be better. In PL/pgSQL, which is faster for thousands of tables.
 CREATE FUNCTION ff_internal.awaited(e ff_internal.table_evidence, d ff_internal.decision) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT CASE d.because
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    seen    CONSTANT bigint := coalesce(CASE d.seen_cause WHEN 'few_updates' THEN (e.counted).updated
+                                        ELSE (e.since).updated END, 0);
+    needed  CONSTANT float8 := CASE WHEN d.lacks = 'updates' OR d.seen_cause = 'few_updates'
+                                    THEN ff_internal.setting('min_updates') ELSE d.needed_updates END;
+    seconds CONSTANT float8 := CASE WHEN d.because IN ('just_changed', 'watched_too_briefly')
+                                    THEN e.since_change_s ELSE e.window_s END;
+    lack    CONSTANT text := CASE
+        WHEN (d.because IS NULL OR d.lacks = 'updates') AND seen < needed
+        THEN concat(needed, ' updates are needed, and ', seen, ' came so far',
+                    ': about ' || ff_internal.span((needed - seen) * e.window_s / nullif((e.counted).updated, 0))
+                        || ' more at the rate of the window')
+        WHEN seconds < ff_internal.threshold('FULL_DAY')
+        THEN format('a full day has to be seen first, about %s are left',
+                    ff_internal.span(ff_internal.threshold('FULL_DAY') - seconds))
+        ELSE format('a confidence of %s is needed, and it is %s', d.needed_confidence::real,
+                    d.confidence::numeric(3, 2)) END;
+BEGIN
+    RETURN CASE d.because
         WHEN 'ran_once' THEN 'most of its updates were one run of a statement: wait until it runs again'
         WHEN 'one_burst'
         THEN 'most of its updates came in one burst, and nothing like it before or after: wait until that happens again'
         WHEN 'less_busy'
         THEN 'since its last change it is updated less than half as often: wait until it is as busy as before'
-        WHEN 'may_settle' THEN 'it may become HOT by itself: ' || w.lack
-        WHEN 'just_changed' THEN 'it was changed lately: ' || w.lack ELSE w.lack END
-      FROM (
-        SELECT CASE
-            WHEN (d.because IS NULL OR d.lacks = 'updates') AND u.seen < u.needed
-            THEN concat(u.needed, ' updates are needed, and ', u.seen, ' came so far', ': about ' || ff_internal.span(
-                            (u.needed - u.seen) * e.window_s / nullif((e.counted).updated, 0))
-                            || ' more at the rate of the window')
-            WHEN u.seconds < ff_internal.threshold('FULL_DAY')
-            THEN format('a full day has to be seen first, about %s are left',
-                        ff_internal.span(ff_internal.threshold('FULL_DAY') - u.seconds))
-            ELSE format('a confidence of %s is needed, and it is %s', d.needed_confidence::real,
-                        d.confidence::numeric(3, 2)) END
-          FROM (SELECT coalesce((e.since).updated, 0),
-                       CASE WHEN d.lacks = 'updates' OR d.seen_cause = 'few_updates'
-                            THEN ff_internal.setting('min_updates') ELSE d.needed_updates END,
-                       CASE WHEN d.because IN ('just_changed', 'watched_too_briefly')
-                            THEN e.since_change_s ELSE e.window_s END) u(seen, needed, seconds)) w(lack));
+        WHEN 'may_settle' THEN 'it may become HOT by itself: ' || lack
+        WHEN 'just_changed' THEN 'it was changed lately: ' || lack ELSE lack END;
+END
+$$;
 
 -- When the next collection is due, if the last ten came at even gaps, so something schedules them; NULL: overdue.
 CREATE FUNCTION ff_internal.next_collection() RETURNS text

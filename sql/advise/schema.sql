@@ -98,7 +98,7 @@ $$);
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.advice_event (
     -- What became of the advice for a table, and whether indexes block its updates; see ff_changes().
-    rel_id  bigint,               -- NULL: the server
+    rel_id  bigint,
     seen_at timestamptz NOT NULL, -- when
     what    text NOT NULL CHECK (
         what IN ('advised', 'moved', 'withdrawn', 'dismissed', 'taken back', 'verdict', 'blocked', 'unblocked')),

@@ -90,7 +90,8 @@ BEGIN
     -- the others change as the busiest one does
     k := e.heap_bytes / nullif((v.evidence).heap_bytes, 0)::float8;
     f.steps := ARRAY(SELECT jsonb_populate_record(s, jsonb_build_object(
-                                'size_bytes', (k * s.size_bytes)::bigint, 'index_bytes', (k * s.index_bytes)::bigint))
+                                'size_bytes', (k * s.size_bytes)::bigint, 'index_bytes',
+                                (e.index_bytes / nullif((v.evidence).index_bytes, 0)::float8 * s.index_bytes)::bigint))
                        FROM unnest(f.steps) s ORDER BY s.fillfactor DESC);
     SELECT parent, n.nspname, c.relname, c.reloptions INTO e.relation, e.nspname, e.relname, e.reloptions
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;

@@ -48,10 +48,15 @@ BEGIN
     RETURN (
     WITH wanted AS (
         SELECT split_part(o.option, '=', 1) AS name, o.option, o.place,
-               -- an option that is set goes to the end, so those behind it have to follow
-               CASE WHEN kind IS NULL THEN bool_or(d.differs) OVER (ORDER BY o.place) ELSE d.differs END AS wanted
+               -- an option that is set goes to the end, so all behind the first that differs, or is not in its place
+               CASE WHEN kind IS NULL
+                    THEN old_options[:o.place] <> ARRAY(
+                             SELECT n.option FROM unnest(new_options) WITH ORDINALITY n(option, place)
+                              WHERE split_part(n.option, '=', 1) IN (SELECT split_part(p, '=', 1)
+                                                                       FROM unnest(old_options[:o.place]) p)
+                              ORDER BY n.place)
+                    ELSE (o.option = ANY (new_options)) IS NOT TRUE END AS wanted
           FROM unnest(old_options) WITH ORDINALITY o(option, place)
-         CROSS JOIN LATERAL (SELECT (o.option = ANY (new_options)) IS NOT TRUE) d(differs)
         UNION ALL
         SELECT n.name, NULL, x.place, true
           FROM unnest(new_options) WITH ORDINALITY x(option, place)

@@ -194,7 +194,8 @@ BEGIN
         UPDATE ff_internal.statement s SET closed_at = snapshot_at
           FROM ranked r WHERE r.statement_id = s.statement_id AND r.queryid IS NULL AND NOT r.fits
     )
-    SELECT array_agg(r.queryid) FILTER (WHERE r.fits), array_agg(r.toplevel) FILTER (WHERE r.fits), count(*), count(*)
+    SELECT array_agg(r.queryid) FILTER (WHERE r.fits), array_agg(r.toplevel) FILTER (WHERE r.fits), count(*),
+           count(*) FILTER (WHERE NOT r.fits)
       INTO queryids, toplevels, wanted, left_out
       FROM ranked r WHERE r.statement_id IS NULL;
     IF queryids IS NULL THEN
@@ -208,9 +209,9 @@ BEGIN
         -- the server could not read its file of texts, or lost this one
         IF one.query IS NULL THEN
             texts_reason := 'no text';
+            left_out := left_out + 1;
         ELSE
             PERFORM ff_internal.add_statement(one.queryid, one.toplevel, one.query, snapshot_at);
-            left_out := left_out - 1;
         END IF;
     END LOOP;
 EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
