@@ -360,6 +360,7 @@ WITH asked AS MATERIALIZED (
 ), unread AS (
     SELECT string_agg(DISTINCT quote_ident(r.nspname), ', ') AS schemas, count(DISTINCT r.nspname) AS number
       FROM relation r WHERE r.reltuples > 0 AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')
+                        AND r.nspname !~ '[[:cntrl:]]'
 ), denied AS (
     SELECT d.what, format('GRANT %s TO %I', d."right", current_user) AS "grant"
       FROM here h CROSS JOIN unread u CROSS JOIN LATERAL (VALUES

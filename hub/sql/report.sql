@@ -110,8 +110,8 @@ BEGIN
     RETURN NEXT format('-- Sent by source %s. It is that server''s word: read it before you run it there.',
                        ff_internal.plain(source));
     RETURN QUERY
-        SELECT CASE WHEN l.line ^@ '\encoding ' THEN '\encoding ' || pg_client_encoding()
-                    ELSE ff_internal.plain(l.line) END
+        SELECT ff_internal.plain(regexp_replace(l.line, '^(\\set ON_ERROR_STOP .*\\encoding )\S+$',
+                                                '\1' || pg_client_encoding()))
           FROM string_to_table(answer, E'\n') l(line);
 END
 $$;

@@ -117,7 +117,7 @@ CREATE FUNCTION ff_internal.plan_change(facts jsonb) RETURNS jsonb
 LANGUAGE sql VOLATILE
 RETURN (
     SELECT facts || jsonb_build_object(
-               'kind', CASE c.relkind WHEN 'i' THEN 'index' ELSE 'table' END,
+               'kind', CASE c.relkind WHEN 'i' THEN 'index' WHEN 'm' THEN 'materialized view' ELSE 'table' END,
                'relation', ff_internal.qualified_name(c.oid), 'who', i.who,
                'relfilenode', coalesce(o.said->>'relfilenode', c.relfilenode::text),
                'owner', CASE WHEN o.said IS NULL THEN pg_get_userbyid(c.relowner)

@@ -1,23 +1,45 @@
 -- The statements that undo a change. A superuser may run them, while other roles may write the history: so
 -- they have only quoted names and values, and the definition of a dropped index in a comment.
 
--- The statements that restore a server setting, its value given as in pg_settings: RESET if it has that value without
--- ALTER SYSTEM. NULL: not in tracked_settings(), or no valid value.
+-- The statements that restore a server setting, its value given as in pg_settings: RESET if that is in force without
+-- ALTER SYSTEM, as far as the caller may see. NULL: not in tracked_settings(), or no valid value.
 CREATE FUNCTION ff_internal.undo_setting(setting text, value text) RETURNS text
-LANGUAGE sql STABLE
-RETURN (
-    SELECT format('ALTER SYSTEM %s; SELECT pg_reload_conf();',
-                  CASE WHEN value = s.reset_val
-                            AND (s.source = 'default' OR s.sourcefile !~ 'postgresql[.]auto[.]conf$')
-                            -- a mirror does not know
-                            AND NOT EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'server')
-                       THEN format('RESET %I', s.name)
-                       ELSE format('SET %I = %L', s.name, ff_internal.setting_shown(value, s.unit)) END)
-      FROM pg_settings s
-     WHERE s.name = undo_setting.setting AND s.name = ANY (ff_internal.tracked_settings())
-       AND value = ANY (coalesce(s.enumvals, ARRAY[value]))
-       AND value ~ CASE s.vartype WHEN 'bool' THEN '^(on|off)$' WHEN 'enum' THEN ''
-                                  ELSE '^-?[0-9]+([.][0-9]+)?$' END);
+LANGUAGE plpgsql STABLE STRICT
+AS $$
+DECLARE
+    s      record;
+    beside boolean;     -- it would have that value without ALTER SYSTEM
+BEGIN
+    SELECT * INTO s FROM pg_settings p
+     WHERE p.name = undo_setting.setting AND p.name = ANY (ff_internal.tracked_settings());
+    IF s.name IS NULL OR value <> ALL (coalesce(s.enumvals, ARRAY[value]))
+       OR s.vartype = 'bool' AND value NOT IN ('on', 'off')
+       OR s.vartype IN ('integer', 'real') AND value !~ '^-?[0-9]+([.][0-9]+)?$' THEN
+        RETURN NULL;
+    END IF;
+    IF EXISTS (SELECT FROM ff_internal.observed o WHERE o.kind = 'server') THEN
+        beside := false;    -- a mirror does not know
+    ELSIF s.source = 'default' OR s.sourcefile !~ 'postgresql[.]auto[.]conf$' THEN
+        beside := value = s.reset_val;
+    ELSIF has_table_privilege('pg_file_settings', 'SELECT')
+          AND has_function_privilege('pg_show_all_file_settings()', 'EXECUTE') THEN
+        beside := coalesce((
+            SELECT CASE WHEN s.vartype = 'bool' THEN f.setting::boolean = value::boolean
+                        WHEN s.unit IS NULL OR f.setting !~ '^[-+]?[0-9]+([.][0-9]+)? *[A-Za-z]*$'
+                        THEN lower(f.setting) = value
+                        WHEN s.unit ~ 'B$' THEN pg_size_bytes(ff_internal.setting_shown(f.setting, s.unit))
+                                                = pg_size_bytes(ff_internal.setting_shown(value, s.unit))
+                        ELSE ff_internal.setting_shown(f.setting, s.unit)::interval
+                             = ff_internal.setting_shown(value, s.unit)::interval END
+              FROM pg_file_settings f
+             WHERE lower(f.name) = s.name AND f.sourcefile !~ 'postgresql[.]auto[.]conf$' AND f.error IS NULL
+             ORDER BY f.seqno DESC LIMIT 1), value = s.boot_val);
+    END IF;
+    RETURN format('ALTER SYSTEM %s; SELECT pg_reload_conf();',
+                  CASE WHEN beside THEN format('RESET %I', s.name)
+                       ELSE format('SET %I = %L', s.name, ff_internal.setting_shown(value, s.unit)) END);
+END
+$$;
 
 -- The statements that undo a change of a table's indexes, given the definitions that it dropped and created; not of
 -- those that belong to a constraint or a partitioned index. Comments mark what the reader must do.

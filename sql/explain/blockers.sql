@@ -42,7 +42,8 @@ AS $$
       JOIN ff_internal.followed r ON r.relid = i.indrelid AND index = ANY (r.index_oids)
      -- recreating an equal index is no change of the table: xmin, as the latest possible 64-bit id, dates it
      CROSS JOIN (SELECT greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-                                 - (age(a.xmin)::bigint & 4294967295), 0)::text::xid8
+                                 - (pg_snapshot_xmax(pg_current_snapshot())::text::bigint - a.xmin::text::bigint
+                                    & 4294967295), 0)::text::xid8
                    FROM pg_attribute a WHERE a.attrelid = index AND a.attnum = 1 OFFSET 0) made(xid)
      CROSS JOIN LATERAL (
            SELECT CASE WHEN s.observed IS NOT NULL THEN r.opened_at

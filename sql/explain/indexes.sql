@@ -129,7 +129,9 @@ BEGIN
                coalesce(e.window_s, 0) AS window_s, extract(epoch FROM e.snapshot_at - r.seen_at) AS quiet_s,
                x.indoption[0] & 1 = 0 AND coalesce(a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid)
                    ~ '^(nextval[(]|now[(]|CURRENT_TIMESTAMP|clock_timestamp[(])', false) AS ascends,
-               x.indisunique AS keyed
+               x.indisunique AND x.indexprs IS NULL
+               AND NOT EXISTS (SELECT FROM pg_attribute k WHERE k.attrelid = x.indrelid AND k.attnum = ANY (x.indkey)
+                                                            AND NOT k.attnotnull) AS keyed
           FROM listed x
           JOIN pg_class c ON c.oid = x.indexrelid AND c.relkind = 'i'
           JOIN pg_am m ON m.oid = c.relam

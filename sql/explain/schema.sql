@@ -20,4 +20,5 @@ CREATE TYPE ff_internal.index_evidence AS (
 COMMENT ON TYPE ff_internal.index_evidence IS
 'What is known of an index, of its table (non_hot: updates; quiet_s: seconds without writes; live_rows: NULL: unknown, '
 'or the index has some of them), and columns of ff_sample_index(). hindrance: why it is not judged; problem, in a '
-'mirror unread: why no pages were read. ascends: a sequence or the insert time. keyed: unique.';
+'mirror unread: why no pages were read. ascends: a sequence or the insert time. keyed: no two rows share '
+'a key.';

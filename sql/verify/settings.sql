@@ -35,8 +35,8 @@ RETURNS TABLE (place integer, name text, wanted text, action text, evidence text
 LANGUAGE sql VOLATILE ROWS 20
 AS $$
     SELECT p.*
-           -- all chosen: bytes needed to judge WAL; a large share of page images, percent; timeout, minutes
-      FROM (SELECT 1e8, 50, 10) k(enough_wal, images_pct, timeout),
+           -- all chosen: bytes needed to judge WAL; a large share of page images, percent; longest timeout, minutes
+      FROM (SELECT 1e8, 50, 10) k(enough_wal, images_pct, most_min),
            ff_internal.server v,
            LATERAL (SELECT l.wal_bytes, l.wal_fpi, l.stats_reset FROM pg_stat_wal l WHERE v.observed IS NULL
                     UNION ALL
@@ -49,10 +49,12 @@ AS $$
                SELECT count(*), max(extract(epoch FROM o.last_seen_at - o.since)),
                       (array_agg(o.role_name ORDER BY o.last_seen_at - o.since DESC))[1]
                  FROM ff_internal.horizon_history o
-                WHERE o.kind = 'idle in transaction' AND o.last_seen_at - o.since >= make_interval(mins => k.timeout)
+                WHERE o.kind = 'idle in transaction' AND o.last_seen_at - o.since >= interval '1 min'
                   AND o.last_seen_at > now() - ff_internal.lookback()) i(n, seconds, role),
            -- an upper bound: an image is at most one page
-           LATERAL (SELECT round(100 * least(1, w.wal_fpi * 8192 / nullif(w.wal_bytes, 0)))) f(images_pct),
+           LATERAL (SELECT round(100 * least(1, w.wal_fpi * 8192 / nullif(w.wal_bytes, 0))),
+                           -- would have ended the longest at half of its time; at least a minute
+                           greatest(1, least(k.most_min, floor(i.seconds / 120)))) f(images_pct, minutes),
            LATERAL (VALUES
         (20, 'track_io_timing', 'on', 'trial', 'the clock was not timed: the program pg_test_timing does it',
          CASE WHEN s.own ->> 'track_io_timing' = 'on' THEN 'on already: the cost of a page read is measured' END,
@@ -65,13 +67,12 @@ AS $$
               WHEN w.wal_bytes < k.enough_wal THEN 'too little WAL yet to judge'
               WHEN f.images_pct < k.images_pct THEN 'less than half of the WAL is full-page images' END,
          'full-page images may be most of the WAL; they compress, for CPU time at first changes after a checkpoint'),
-        (40, 'idle_in_transaction_session_timeout', k.timeout || 'min', 'trial',
-         CASE WHEN i.n = 0
-              THEN format('no collection saw a session that held a snapshot idle in transaction for %s min', k.timeout)
-              ELSE format('%s idle in transaction held a snapshot for %s min, the longest (role %s) for %s',
-                          ff_internal.counted(i.n, 'session'), k.timeout, coalesce(quote_ident(i.role), 'unknown'),
+        (40, 'idle_in_transaction_session_timeout', f.minutes || 'min', 'trial',
+         CASE WHEN i.n = 0 THEN 'no collection saw a session that held a snapshot idle in transaction for a minute'
+              ELSE format('%s idle in transaction held a snapshot for a minute, the longest (role %s) for %s',
+                          ff_internal.counted(i.n, 'session'), coalesce(quote_ident(i.role), 'unknown'),
                           ff_internal.span(i.seconds)) END,
-         CASE WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND 60000 * k.timeout
+         CASE WHEN (s.own ->> 'idle_in_transaction_session_timeout')::bigint BETWEEN 1 AND 60000 * f.minutes
               THEN 'set already'
               WHEN i.n = 0 THEN 'no collection saw one' END,
          'what such a session could see cannot be pruned, see ff_horizon(); the server then ends such sessions'),

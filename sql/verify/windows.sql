@@ -86,7 +86,7 @@ COMMENT ON VIEW ff_internal.changes IS
 -- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of
 -- its side's updates, if that has three intervals. old snapshot: one was held, and in fewer than half of one side's
--- intervals. other rate: far from the median rate after the change.
+-- intervals, for a setting of its own side's. other rate: far from the median rate after the change.
 CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
 RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated float8,
                counted ff_internal.counter_interval, left_out text)
@@ -122,14 +122,12 @@ BEGIN ATOMIC
                WHEN d.side = 'after' AND d.ended_at <= min(d.ended_at) FILTER (
                     WHERE d.side = 'after' AND d.rewritten) OVER () THEN 'before the rewrite'
                WHEN d.updated = 0 THEN 'no updates'
-               WHEN d.held AND (2 * count(*) FILTER (WHERE d.held AND d.side = 'before') OVER ()
-                                    < count(*) FILTER (WHERE d.side = 'before') OVER ()
-                                OR 2 * count(*) FILTER (WHERE d.held AND d.side = 'after') OVER ()
-                                    < count(*) FILTER (WHERE d.side = 'after') OVER ()) THEN 'old snapshot' END AS why
-          FROM sided d
+               WHEN d.held AND CASE WHEN (c).rel_id IS NULL THEN d.few
+                                    ELSE bool_or(d.few) OVER () END THEN 'old snapshot' END AS why
+          FROM (SELECT s.*, 2 * count(*) FILTER (WHERE s.held) OVER (PARTITION BY s.side)
+                            < count(*) OVER (PARTITION BY s.side) AS few FROM sided s WHERE s.side <> '') d
           LEFT JOIN ff_internal.epoch n USING (epoch_id)
           LEFT JOIN ff_internal.epoch o ON o.epoch_id = (c).epoch_id
-         WHERE d.side <> ''
     ), settled AS (
         SELECT r.*, coalesce(r.why, CASE WHEN count(*) OVER same >= 3
                     AND 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same

@@ -87,9 +87,9 @@ SELECT is((SELECT (action, proposed, ddl)::text FROM row_of('idle_in_transaction
 SELECT matches((SELECT evidence FROM row_of('idle_in_transaction_session_timeout')),
     '^1 session .*\(role "someone; else"\) for 60 min', 'sessions held snapshots: the evidence says who and how long');
 SAVEPOINT short;
-UPDATE ff_internal.horizon_history SET last_seen_at = now(), since = now() - interval '9 min';
-SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(leave,)',
-    'sessions held snapshots for less than the timeout: leave');
+UPDATE ff_internal.horizon_history SET last_seen_at = now(), since = now() - interval '83 s';
+SELECT is((SELECT (action, proposed)::text FROM row_of('idle_in_transaction_session_timeout')), '(trial,1min)',
+    'sessions held snapshots for 83 s: a timeout that would have ended them');
 ROLLBACK TO short;
 SELECT is((SELECT undo FROM row_of('idle_in_transaction_session_timeout')),
     'ALTER SYSTEM RESET idle_in_transaction_session_timeout; SELECT pg_reload_conf();',

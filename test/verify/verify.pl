@@ -143,10 +143,8 @@ is("$setting->{overall}{change}: $setting->{overall}{verdict}", 'setting backend
 # A setting that was not set before is reset, other values are set again.
 sub restored { return value("SELECT ff_internal.undo_setting('$_[0]', '$_[1]')"); }
 my $reload = 'SELECT pg_reload_conf();';
-is(restored('backend_flush_after', '0'), "ALTER SYSTEM SET backend_flush_after = '0'; $reload",
-	'undo sets a value that was the default');
-is(restored('wal_compression', 'off'), "ALTER SYSTEM RESET wal_compression; $reload",
-	'undo resets a setting that ALTER SYSTEM did not set');
+is(restored('backend_flush_after', '0'), "ALTER SYSTEM RESET backend_flush_after; $reload",
+	'undo resets a setting that was not set before');
 is(restored('backend_flush_after', '128'), "ALTER SYSTEM SET backend_flush_after = '1024kB'; $reload",
 	'undo sets a value that ALTER SYSTEM had set before');
 is(restored('no_such_setting', '1'), '', 'a setting that the server does not know has no undo');
@@ -161,20 +159,27 @@ $node->poll_query_until('postgres',
 		WHERE (name, reset_val) IN (('max_wal_size', '2048'), ('track_io_timing', 'off'), ('checkpoint_timeout', '600'))
 			OR name = 'wal_compression' AND reset_val <> 'off'))
 	or die 'not reloaded';
-is(restored('max_wal_size', '512'), "ALTER SYSTEM SET max_wal_size = '512MB'; $reload",
-	'undo sets a setting that the file has, too');
+is(restored('max_wal_size', '512'), "ALTER SYSTEM RESET max_wal_size; $reload",
+	'undo resets a setting if the file has the old value');
 is(restored('max_wal_size', '1024'), "ALTER SYSTEM SET max_wal_size = '1024MB'; $reload",
 	"undo sets a setting if the file has another value than the old one");
+is(restored('track_io_timing', 'on'), "ALTER SYSTEM RESET track_io_timing; $reload",
+	'undo resets a switch if the file has the old value');
 is(restored('track_io_timing', 'off'), "ALTER SYSTEM SET track_io_timing = 'off'; $reload",
-	'undo sets a switch to its default if the file has another value');
-is(restored('wal_compression', 'off'), "ALTER SYSTEM SET wal_compression = 'off'; $reload",
-	'undo sets an enum setting to its default');
+	'undo sets a switch if the file has another value than the old one');
+is(restored('wal_compression', 'off'), "ALTER SYSTEM RESET wal_compression; $reload",
+	'undo resets an enum setting if its default is the old value');
 is(restored('checkpoint_timeout', '300'), "ALTER SYSTEM SET checkpoint_timeout = '300s'; $reload",
 	'undo sets a time if the file has another value than the old one');
 # The statements of an undo are run.
 value($_) foreach split /(?<=;) /, restored('max_wal_size', '512');
 ok($node->poll_query_until('postgres', q(SELECT reset_val = '512' FROM pg_settings WHERE name = 'max_wal_size')),
 	'after an undo the setting has its old value');
+is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'max_wal_size' AND sourcefile ~ 'auto')), '0',
+	'after an undo postgresql.auto.conf does not have the setting');
+value($_) foreach split /(?<=;) /, restored('wal_compression', 'off');
+is(value(q(SELECT count(*) FROM pg_file_settings WHERE name = 'wal_compression')), '0',
+	'after an undo no file has a setting that none had before');
 is(value(q(SELECT count(*) FROM ff_internal.change)), '2',
 	'a rebuilt index and a renamed table are not recorded as changes');
 is(value(q(SELECT count(*) FROM ff_internal.problem)), '0', 'no problem is recorded');

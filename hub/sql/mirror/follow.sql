@@ -93,7 +93,9 @@ CREATE FUNCTION ff_hub.note_fault(table_oid oid, what text, fault text) RETURNS 
 LANGUAGE sql VOLATILE
 AS $$
     UPDATE ff_hub.mirror m
-       SET failed = m.failed || jsonb_build_object(table_oid::bigint % 1021, ''),
+       -- the tables of a former source have no OID there
+       SET failed = m.failed || CASE WHEN table_oid IS NULL THEN '{}'
+                                     ELSE jsonb_build_object(table_oid::bigint % 1021, '') END,
            unread = m.unread || CASE WHEN jsonb_array_length(m.unread) < 20
                                      THEN to_jsonb(left(ff_internal.plain(what || ': ' || fault), 400))
                                      WHEN m.unread->>20 IS NULL THEN '["and others"]' ELSE '[]' END
