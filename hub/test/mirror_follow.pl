@@ -423,6 +423,12 @@ there('GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC');
 collect() foreach 1 .. 3;
 is(value($rel_ids), $known, 'so is one whose identifier may be read from now on');
 is(value('SELECT count(*) FROM ff_hub.mirrored WHERE source_oid IS NULL'), '0', 'whose OIDs are the same');
+# the tables of a former source have no OID in this one
+value(q(BEGIN; UPDATE ff_hub.mirror SET failed = '{}', unread = '[]';
+	SELECT ff_hub.note_fault(NULL, 'jobs', 'a view depends on it');
+	DO $$ BEGIN ASSERT (SELECT failed = '{}' AND unread->>0 = 'jobs: a view depends on it' FROM ff_hub.mirror); END $$;
+	ROLLBACK));
+pass('a fault of a table without OID is named');
 $mirror->stop;
 $source->stop;
 done_testing();

@@ -198,5 +198,7 @@ SELECT set_eq($$
     JOIN pg_class c ON c.oid = t
     WHERE e.extname = 'fillfactor_advisor' AND c.relname IN ('dismissal', 'advice_event') $$,
               '{dismissal,advice_event}'::text[], 'both are dumped');
+DROP TABLE batch;
+SELECT is(ff_internal.collect_fit(:id), 0::bigint, 'a table that was dropped meanwhile is not fitted');
 SELECT * FROM finish();
 ROLLBACK;

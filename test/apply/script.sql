@@ -5,7 +5,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT plan(104);
+SELECT plan(105);
 
 -- ---------------------------------------------------------------------------
 -- Quoting
@@ -76,6 +76,9 @@ SELECT is(changed_back('{fillfactor=70,autovacuum_enabled=off}',
 SELECT is(changed_back('{fillfactor=70,autovacuum_enabled=off}',
 	'{autovacuum_enabled=on,fillfactor=50,parallel_workers=3}', 'options'),
           '{fillfactor=50,autovacuum_enabled=off}', 'only the other options are restored');
+SELECT is(changed_back(o, '{autovacuum_vacuum_threshold=50,fillfactor=90,autovacuum_vacuum_scale_factor=0.1}'), o,
+	'options that moved to another place are restored to theirs')
+  FROM (SELECT '{autovacuum_vacuum_scale_factor=0.1,autovacuum_vacuum_threshold=50}'::text[] AS o) x;
 SELECT is(ff_internal.restore_options('o'::regclass, '{fillfactor=70}', '{fillfactor=70}'), NULL,
 	'no statement to restore equal options');
 

@@ -170,6 +170,12 @@ CREATE INDEX spelled_b ON spelled (b) WITH (deduplicate_items = off, fillfactor 
 SELECT is(fillfactor, 90, 'the default fillfactor of an index is 90') FROM ff_internal.index_facts('spelled_a');
 SELECT is(fillfactor, 80, 'an odd spelling of fillfactor is read as the server reads it')
 	FROM ff_internal.index_facts('spelled_b');
+CREATE UNIQUE INDEX spelled_c ON spelled (a);
+ALTER TABLE spelled ALTER b SET NOT NULL;
+CREATE UNIQUE INDEX spelled_d ON spelled (b);
+SELECT is(string_agg(index::text || ' ' || (facts).keyed, ', ' ORDER BY index::text), 'spelled_c false, spelled_d true',
+	'rows share the key NULL of a unique index')
+	FROM unnest('{spelled_c,spelled_d}'::regclass[]) i CROSS JOIN LATERAL ff_internal.index_facts(i);
 DROP TABLE spelled;
 
 -- ---------------------------------------------------------------------------
