@@ -121,11 +121,16 @@ $$;
 -- The tables that a name without a schema may mean: those of the name with all of these columns. None if one of that
 -- name is temporary, which hides them.
 CREATE FUNCTION ff_internal.tables_named(relation_name text, columns text[]) RETURNS oid[]
-LANGUAGE sql STABLE
-RETURN (SELECT coalesce(array_agg(t.oid) FILTER (WHERE columns IS NULL OR columns <@ ARRAY(
-                   SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = t.oid AND NOT a.attisdropped)), '{}')
-          FROM pg_class t WHERE t.relname = relation_name AND t.relkind IN ('r', 'p')
-        HAVING bool_or(t.relpersistence = 't') IS NOT TRUE);
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    RETURN (SELECT coalesce(array_agg(t.oid) FILTER (WHERE columns IS NULL OR columns <@ ARRAY(
+                       SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = t.oid AND NOT a.attisdropped)),
+                   '{}')
+              FROM pg_class t WHERE t.relname = relation_name AND t.relkind IN ('r', 'p')
+            HAVING bool_or(t.relpersistence = 't') IS NOT TRUE);
+END
+$$;
 
 -- The targets of statements that write a table, under its name or that of a partitioned table above it. part: of what a
 -- statement did, that of the table so named; statements that count for several are divided by the rows that each had
@@ -135,10 +140,15 @@ CREATE FUNCTION ff_internal.targets_of(
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-    SELECT t, p.part
+    SELECT t.target, p.part
       FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a) n(oid)
       JOIN pg_class c ON c.oid = n.oid
-      JOIN ff_internal.statement_target t ON t.relid = c.oid OR t.shared AND t.relation_name = c.relname
+     -- two lookups by index, and the names of none but these: there may be as many statements as tables
+     CROSS JOIN LATERAL (SELECT o AS target, o.* FROM ff_internal.statement_target o WHERE o.relid = c.oid
+                         UNION ALL
+                         SELECT o, o.* FROM ff_internal.statement_target o
+                          WHERE o.shared AND o.relation_name = c.relname::text COLLATE "default"
+                            AND o.relid IS DISTINCT FROM c.oid OFFSET 0) t
      CROSS JOIN LATERAL (SELECT CASE WHEN t.shared
                                      THEN ff_internal.tables_named(t.relation_name, t.columns) END OFFSET 0) s(tables)
      CROSS JOIN LATERAL (

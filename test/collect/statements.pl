@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 109;
+use Test::More tests => 110;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -525,6 +525,19 @@ SKIP:
 	my ($status, $out, $err) = $node->psql($database, 'CALL ff_collect()');
 	is("$status $err", '0 ', 'standard_conforming_strings = off: the collection works without a message');
 }
+
+# there may be as many statements as tables
+is(value(q(BEGIN;
+	CREATE TABLE once (id int);
+	INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, columns,
+			shared)
+		SELECT -g - 1, 1, 'UPDATE', 'top', CASE g WHEN 0 THEN 'once' ELSE 'other' || g END,
+			('once'::regclass::oid::bigint + g)::oid, '{}', true
+			FROM generate_series(0, 500) g;
+	SET LOCAL track_functions = 'all';
+	SELECT count(*) FROM ff_internal.targets_of('once'::regclass, NULL);
+	SELECT calls BETWEEN 1 AND 2 FROM pg_stat_xact_user_functions WHERE funcname = 'tables_named';
+	ROLLBACK)), "1\nt", 'for one table, the names in statements about others are not looked up');
 
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/,
 	'the log has no crash and no leak');
