@@ -63,7 +63,7 @@ DO $$ BEGIN FOR n IN 1..40 LOOP
 CALL ff_collect();
 SELECT setseed(0.25);
 CREATE TEMP TABLE kind AS
-SELECT rel_id, substr(relname, 2)::int AS n, fillfactor FROM ff_internal.relation WHERE relname ~ '^t\d+$';
+SELECT rel_id, substr(relname, 2)::int AS n, fillfactor FROM ff_internal.relation WHERE relname ~ '^t\d+$' ORDER BY n;
 INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, rollup, fillfactor, rewritten, inserted,
 	updated, hot_updated, newpage_updated, deleted,
                          seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
@@ -78,7 +78,7 @@ SELECT k.rel_id, t - interval '5 min', t, 1, 0,
            CASE WHEN random() < 0.9 THEN 81920 END, 16384
   FROM kind k
  CROSS JOIN generate_series(now() - interval '10 days', now() - interval '1 min', '20 min') t
- CROSS JOIN LATERAL (SELECT (100 * random() + k.n)::int AS u) x
+ CROSS JOIN LATERAL (SELECT (10 + 100 * random() + k.n)::int AS u) x
  -- some are busy, some hardly ever, some not at all
  WHERE random() < CASE WHEN t IS NULL OR k.n > 38 THEN 0 WHEN k.n % 4 = 0 THEN 0.01 ELSE 0.5 END;
 INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts)
