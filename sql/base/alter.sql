@@ -82,5 +82,7 @@ CREATE FUNCTION ff_internal.drop_index(index oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT 'DROP INDEX CONCURRENTLY ' || ff_internal.qualified_name(index) || ';'
           FROM pg_class c
+          JOIN pg_index i ON i.indexrelid = c.oid
          WHERE c.oid = index AND c.relkind = 'i'
-           AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = index AND k.contype <> 'f'));
+           AND NOT EXISTS (SELECT FROM pg_constraint k
+                            WHERE k.conrelid = i.indrelid AND k.conindid = index AND k.contype <> 'f'));

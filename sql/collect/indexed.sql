@@ -1,4 +1,5 @@
 -- The columns whose change keeps an update from being HOT, and how many updates change them.
+-- Functions that all tables need are planned once a session (plan_cache_mode), not once a table.
 
 -- Whether updates of a column in such an index may be HOT on a server of this version: BRIN, from PostgreSQL 16 on.
 -- NULL: no index access method.
@@ -68,6 +69,7 @@ END;
 -- These columns, those that triggers change if they are updated, and the stored generated columns that depend on them.
 CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]
 LANGUAGE plpgsql STABLE STRICT
+SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     columns := columns || ARRAY(
@@ -95,6 +97,7 @@ $$;
 -- Columns (attnum, sorted): an UPDATE that changes one cannot be HOT because of these indexes; empty: none.
 CREATE FUNCTION ff_internal.blocking_columns(indexes oid[]) RETURNS smallint[]
 LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     RETURN ARRAY(SELECT DISTINCT k.attnum
@@ -108,6 +111,7 @@ $$;
 -- Names of these columns, for all indexes of a table.
 CREATE FUNCTION ff_internal.indexed_columns(relation oid) RETURNS text[]
 LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     RETURN ARRAY(SELECT a.attname::text
@@ -122,6 +126,7 @@ $$;
 -- name is temporary, which hides them.
 CREATE FUNCTION ff_internal.tables_named(relation_name text, columns text[]) RETURNS oid[]
 LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     RETURN (SELECT coalesce(array_agg(t.oid) FILTER (WHERE columns IS NULL OR columns <@ ARRAY(

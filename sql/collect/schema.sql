@@ -39,6 +39,9 @@ CREATE TABLE ff_internal.collection (
 );
 $$);
 CREATE INDEX collection_began_at ON ff_internal.collection (began_at);
+CREATE INDEX collection_uncounted ON ff_internal.collection (began_at) WHERE NOT track_counts;
+-- both for scans_counted_since(), which asks once an index
+CREATE INDEX collection_epoch_id_next_xid ON ff_internal.collection (epoch_id, next_xid);
 
 CALL ff_internal.define($$
 CREATE TYPE ff_internal.counters AS (

@@ -5,9 +5,16 @@
 CREATE FUNCTION ff_internal.index_needed(index oid) RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce(
+    -- found by its table, or by what depends on the index: pg_constraint has no index of conindid
     (SELECT CASE c.contype WHEN 'p' THEN 'primary key ' WHEN 'u' THEN 'unique constraint '
                            WHEN 'x' THEN 'exclusion constraint ' ELSE 'foreign key ' END || quote_ident(c.conname)
-       FROM pg_constraint c WHERE c.conindid = index ORDER BY c.contype = 'f', c.conname LIMIT 1),
+       FROM (SELECT o.oid FROM pg_index i JOIN pg_constraint o ON o.conrelid = i.indrelid WHERE i.indexrelid = index
+             UNION
+             SELECT d.objid FROM pg_depend d
+              WHERE d.classid = 'pg_constraint'::regclass AND d.refclassid = 'pg_class'::regclass
+                AND d.refobjid = index) n
+       JOIN pg_constraint c ON c.oid = n.oid AND c.conindid = index
+      ORDER BY c.contype = 'f', c.conname LIMIT 1),
     (SELECT CASE WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity'
                  -- CLUSTER with a sort counts no scan
                  WHEN i.indisclustered THEN 'the order of CLUSTER' END
@@ -49,7 +56,7 @@ AS $$
            SELECT CASE WHEN s.observed IS NOT NULL THEN r.opened_at
                        ELSE (SELECT c.began_at FROM ff_internal.collection c
                               WHERE c.epoch_id = e.epoch_id AND c.next_xid > made.xid
-                              ORDER BY c.collection_id LIMIT 1) END) f(seen_at)
+                              ORDER BY c.next_xid LIMIT 1) END OFFSET 0) f(seen_at)
      WHERE f.seen_at IS NOT NULL
 $$;
 

@@ -11,7 +11,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(111);
+SELECT plan(113);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int,
@@ -69,6 +69,17 @@ SELECT matches(needed, '^foreign key chi_fk', 'needed: foreign key, some of whos
 	FROM of WHERE relname = 'chi_part';
 SELECT is(needed, NULL, 'not needed: another column stands between those of the foreign key')
 	FROM of WHERE relname = 'chi_else';
+CREATE TABLE uni (a int);
+CREATE UNIQUE INDEX uni_a ON uni (a);
+ALTER TABLE chi ADD CONSTRAINT chi_uni FOREIGN KEY (a) REFERENCES uni (a);
+SELECT is(needed, 'foreign key chi_uni', 'needed: a unique index that a foreign key refers to')
+	FROM of WHERE relname = 'uni_a';
+-- with as many constraints as indexes, a pass over all of them for each takes minutes
+BEGIN;
+SET LOCAL enable_seqscan = off;
+SELECT is((SELECT count(needed) + count(ff_internal.drop_index(oid)) > 0 FROM of)::text || ' '
+	|| pg_stat_get_xact_numscans('pg_constraint'::regclass), 'true 0', 'the constraints of an index are found by index');
+COMMIT;
 SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin'),
 	current_setting('server_version_num')::integer),
 	:'summarizing'::boolean, 'BRIN is summarizing from PostgreSQL 16 on');

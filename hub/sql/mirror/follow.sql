@@ -109,7 +109,7 @@ RETURN (SELECT ff_hub.attempt(coalesce(format('ALTER TABLE %s DROP CONSTRAINT ',
                                        || quote_ident(k.conname), format('DROP INDEX %s', c.oid::regclass)))
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
-          LEFT JOIN pg_constraint k ON k.conindid = c.oid AND k.contype IN ('p', 'u')
+          LEFT JOIN pg_constraint k ON k.conrelid = i.indrelid AND k.conindid = c.oid AND k.contype IN ('p', 'u')
          WHERE c.oid = index AND ff_hub.is_mirrored(i.indrelid));
 
 -- Finds tables of a former source by their names; their indexes are made again. Returns whether there are any.
