@@ -122,54 +122,77 @@ BEGIN
 END
 $$;
 
--- The tables that a name without a schema may mean: those of the name with all of these columns. None if one of that
--- name is temporary, which hides them.
+-- The tables that a name without a schema may mean: those of the name with all of these columns (NULL: any). NULL if
+-- one of that name is temporary, which hides them, or if too many are to weigh each against all others.
 CREATE FUNCTION ff_internal.tables_named(relation_name text, columns text[]) RETURNS oid[]
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan
 AS $$
+DECLARE
+    too_many CONSTANT integer := 50;  -- chosen: the work grows with its square
+    named    CONSTANT oid[] := ARRAY(SELECT t.oid FROM pg_class t
+                                      WHERE t.relname = relation_name AND t.relkind IN ('r', 'p') LIMIT too_many + 1);
 BEGIN
     RETURN (SELECT coalesce(array_agg(t.oid) FILTER (WHERE columns IS NULL OR columns <@ ARRAY(
                        SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = t.oid AND NOT a.attisdropped)),
                    '{}')
-              FROM pg_class t WHERE t.relname = relation_name AND t.relkind IN ('r', 'p')
-            HAVING bool_or(t.relpersistence = 't') IS NOT TRUE);
+              FROM pg_class t WHERE t.oid = ANY (named) AND cardinality(named) <= too_many
+            HAVING bool_or(t.relpersistence = 't') IS NOT TRUE AND cardinality(named) <= too_many);
+END
+$$;
+
+-- The part (0 to 1) of what statements did to "relation_name", without a schema, that this table of the name counts: of
+-- the rows that the tables with these columns had written since a time, NULL: ever. NULL: they cannot mean it.
+CREATE FUNCTION ff_internal.part_of_named(
+    relation oid, relation_name text, columns text[], command text, since timestamptz) RETURNS float8
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    tables CONSTANT oid[] := ff_internal.tables_named(relation_name, columns);
+BEGIN
+    RETURN CASE WHEN relation = ANY (tables) AND cardinality(tables) > 1
+                THEN (SELECT sum(w.rows) FILTER (WHERE o.oid = relation) / nullif(sum(w.rows), 0)
+                        FROM unnest(tables) o(oid)
+                       CROSS JOIN LATERAL (SELECT o.oid UNION
+                                           SELECT q.relid FROM pg_partition_tree(o.oid) q) m(oid)
+                        JOIN ff_internal.relation r ON r.relid = m.oid AND r.closed_at IS NULL
+                        JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+                       CROSS JOIN LATERAL (
+                             SELECT CASE command WHEN 'UPDATE' THEN i.updated WHEN 'DELETE' THEN i.deleted
+                                         ELSE i.inserted END::float8) w(rows)
+                       WHERE since IS NULL OR i.ended_at > since)
+                WHEN relation = ANY (tables) THEN 1 END;
 END
 $$;
 
 -- The targets of statements that write a table, under its name or that of a partitioned table above it. part: of what a
--- statement did, that of the table so named; statements that count for several are divided by the rows that each had
--- written since a time, NULL: ever.
+-- statement did, that of the table so named, see part_of_named().
 CREATE FUNCTION ff_internal.targets_of(
     relation oid, since timestamptz, OUT target ff_internal.statement_target, OUT part float8)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-    SELECT t.target, p.part
+    SELECT t.target, t.part
       FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a) n(oid)
       JOIN pg_class c ON c.oid = n.oid
+     CROSS JOIN LATERAL (SELECT c.relname::text COLLATE "default",
+                                ff_internal.tables_named(c.relname, NULL) IS NOT NULL OFFSET 0) w(name, weighed)
      -- two lookups by index, and the names of none but these: there may be as many statements as tables
-     CROSS JOIN LATERAL (SELECT o AS target, o.* FROM ff_internal.statement_target o WHERE o.relid = c.oid
-                         UNION ALL
-                         SELECT o, o.* FROM ff_internal.statement_target o
-                          WHERE o.shared AND o.relation_name = c.relname::text COLLATE "default"
-                            AND o.relid IS DISTINCT FROM c.oid OFFSET 0) t
-     CROSS JOIN LATERAL (SELECT CASE WHEN t.shared
-                                     THEN ff_internal.tables_named(t.relation_name, t.columns) END OFFSET 0) s(tables)
      CROSS JOIN LATERAL (
-           SELECT CASE WHEN c.oid = ANY (s.tables) AND cardinality(s.tables) > 1
-                       THEN (SELECT sum(w.rows) FILTER (WHERE o.oid = c.oid) / nullif(sum(w.rows), 0)
-                               FROM unnest(s.tables) o(oid)
-                              CROSS JOIN LATERAL (SELECT o.oid UNION
-                                                  SELECT q.relid FROM pg_partition_tree(o.oid) q) m(oid)
-                               JOIN ff_internal.relation r ON r.relid = m.oid AND r.closed_at IS NULL
-                               JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
-                              CROSS JOIN LATERAL (
-                                    SELECT CASE t.command WHEN 'UPDATE' THEN i.updated WHEN 'DELETE' THEN i.deleted
-                                                ELSE i.inserted END::float8) w(rows)
-                              WHERE since IS NULL OR i.ended_at > since)
-                       WHEN t.relid = c.oid OR c.oid = ANY (s.tables) THEN 1 END) p(part)
-     WHERE p.part > 0;
+           SELECT o, 1 FROM ff_internal.statement_target o
+            WHERE o.relid = c.oid AND NOT (o.shared AND w.weighed AND o.relation_name = w.name)
+           UNION ALL
+           SELECT o, coalesce(p.part, CASE WHEN o.relid = c.oid THEN 1 END)
+             -- once for all that change the same columns
+             FROM (SELECT DISTINCT d.command, d.columns FROM ff_internal.statement_target d
+                    WHERE d.shared AND w.weighed AND d.relation_name = w.name OFFSET 0) d
+            CROSS JOIN LATERAL (
+                  SELECT ff_internal.part_of_named(c.oid, w.name, d.columns, d.command, since) OFFSET 0) p(part)
+             JOIN ff_internal.statement_target o
+               ON o.shared AND o.relation_name = w.name AND o.command = d.command
+                  AND o.columns IS NOT DISTINCT FROM d.columns) t(target, part)
+     WHERE t.part > 0;
 END;
 
 -- The UPDATE statements of a table since a time, and the columns that each changes (NULL: unknown); of these, computed

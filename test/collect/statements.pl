@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 110;
+use Test::More tests => 112;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -538,6 +538,36 @@ is(value(q(BEGIN;
 	SELECT count(*) FROM ff_internal.targets_of('once'::regclass, NULL);
 	SELECT calls BETWEEN 1 AND 2 FROM pg_stat_xact_user_functions WHERE funcname = 'tables_named';
 	ROLLBACK)), "1\nt", 'for one table, the names in statements about others are not looked up');
+
+# and as many tables of one name as tenants: schemas $first to $last get one of two rows
+sub tenants
+{
+	my ($first, $last) = @_;
+	value("DO \$\$ BEGIN FOR i IN $first .. $last LOOP
+		EXECUTE format('CREATE SCHEMA tenant%s', i);
+		EXECUTE format('CREATE TABLE tenant%s.common (id int, v int)', i);
+		EXECUTE format('INSERT INTO tenant%s.common VALUES (1), (2)', i);
+		EXECUTE format('UPDATE tenant%s.common SET v = 1', i);
+	END LOOP; END \$\$");
+	collect();
+	return;
+}
+sub parts
+{
+	return value(q(BEGIN;
+		SET LOCAL track_functions = 'all';
+		SELECT count(t.part) || ' ' || coalesce(round(sum(t.part)::numeric, 2), 0) FROM ff_internal.targets_of('tenant1.common'::regclass, NULL) t;
+		SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE funcname = 'part_of_named';
+		COMMIT));
+}
+tenants(1, 20);
+value(q(INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, reason, columns, shared)
+	SELECT -g, 1, 'UPDATE', 'top', 'common', 'several tables of that name', '{v}', true FROM generate_series(1, 20) g));
+is(parts(), "20 1.00\n1", 'each statement about one of many tables of a name counts by its part, found once for all of them');
+tenants(21, 60);
+is(parts(), "0 0\n0", 'those that may mean one of too many tables count for none');
+value(q(DELETE FROM ff_internal.statement_target WHERE relation_name = 'common'));
+value("DROP SCHEMA tenant$_ CASCADE") foreach (1 .. 60);
 
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/,
 	'the log has no crash and no leak');
