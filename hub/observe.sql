@@ -381,6 +381,8 @@ SELECT jsonb_build_object('format', 1,
         'timeline', (h.own->>'timeline')::bigint, 'wal', (h.own->>'wal')::jsonb,
         'extensions', (SELECT jsonb_agg(e.extname) FROM pg_extension e),
         'server_version', h.version, 'in_recovery', pg_is_in_recovery(),
+        'hot_indexed', EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = 'pg_stat_all_tables'::regclass
+                                  AND a.attname = 'n_tup_hot_indexed_upd'),
         'read_at', clock_timestamp(), 'started_at', pg_postmaster_start_time(),
         'database_reset', h.stats->'stats_reset', 'cluster_reset', pg_stat_get_bgwriter_stat_reset_time(),
         'track_counts', current_setting('track_counts')::boolean,

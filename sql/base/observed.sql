@@ -13,6 +13,9 @@ SELECT coalesce(x.system_identifier, s.system_identifier) AS system_identifier,
        coalesce(x.database, current_database()) AS database,
        coalesce(x.server_version, current_setting('server_version_num')::integer) AS server_version,
        coalesce(x.in_recovery, pg_is_in_recovery()) AS in_recovery,
+       CASE WHEN o.said IS NOT NULL THEN coalesce(x.hot_indexed, false)
+            ELSE EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = 'pg_stat_all_tables'::regclass
+                            AND a.attname = 'n_tup_hot_indexed_upd') END AS hot_indexed,
        CASE WHEN o.said IS NULL THEN pg_stat_get_db_stat_reset_time(s.database_oid) ELSE x.database_reset END
            AS database_reset,
        CASE WHEN o.said IS NULL THEN pg_stat_get_bgwriter_stat_reset_time() ELSE x.cluster_reset END AS cluster_reset,
@@ -24,10 +27,12 @@ SELECT coalesce(x.system_identifier, s.system_identifier) AS system_identifier,
   LEFT JOIN ff_internal.observed o ON o.kind = 'server' AND o.id = 0
   LEFT JOIN LATERAL jsonb_to_record(o.said) x(
             system_identifier bigint, timeline bigint, database_oid oid, database name, server_version integer,
-            in_recovery boolean, database_reset timestamptz, cluster_reset timestamptz) ON true;
+            in_recovery boolean, hot_indexed boolean, database_reset timestamptz, cluster_reset timestamptz)
+         ON true;
 COMMENT ON VIEW ff_internal.server IS
-'The observed server and database, one row. database_reset, cluster_reset: when the statistics of the database and of '
-'the background writer were reset. cluster: the identifier, NULL if the source denied it. observed: all that the '
+'The observed server and database, one row. hot_indexed: it counts updates that are HOT although an indexed column '
+'changed, as a later PostgreSQL may, so that no index is in the way. database_reset, cluster_reset: when the '
+'statistics of the database and of the background writer were reset. cluster: the identifier, NULL if the source denied it. observed: all that the '
 'source of a mirror said; NULL elsewhere.';
 
 -- The time that the last collection's numbers are of: now, or when the source of a mirror was read.

@@ -103,7 +103,8 @@ BEGIN
     RETURN ARRAY(SELECT DISTINCT k.attnum
                    FROM ff_internal.server s, pg_class c
                   CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
-                  WHERE c.oid = ANY (indexes) AND NOT ff_internal.summarizing(c.relam, s.server_version)
+                  WHERE c.oid = ANY (indexes)
+                    AND NOT (s.hot_indexed OR ff_internal.summarizing(c.relam, s.server_version))
                   ORDER BY 1);
 END
 $$;

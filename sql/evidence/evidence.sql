@@ -64,7 +64,8 @@ AS $$
                      AND NOT EXISTS (SELECT FROM ff_internal.server v, pg_index i
                                        JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = $1 AND i.indislive AND NOT i.indisprimary
-                                        AND NOT ff_internal.summarizing(c.relam, v.server_version)) THEN 0 END
+                                        AND NOT (v.hot_indexed OR ff_internal.summarizing(c.relam, v.server_version)))
+                THEN 0 END
       FROM ff_internal.updates_seen($1, began_at) s
      WHERE s.rows > 0
 $$;

@@ -238,7 +238,7 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_blockers(regclass) IS
 'Indexes that keep updates from being HOT whatever room their page has, the surest gain first; then those that nothing '
 'uses, but each update that is not HOT writes. For one table without any, a row says why. NULL figures are unknown, '
-'see reason. Valid for PostgreSQL 15 to 19: a later one may let updates of an indexed column be HOT.
+'see reason. None where a later PostgreSQL counts HOT updates of indexed columns.
 columns: its columns set by the statements seen (without statements: all). usage: their role in it (key, include, '
 'expression, predicate, whole row), or unused: none is set and no scan is known; in the list of all tables only after '
 '7 days.
