@@ -1,7 +1,7 @@
 -- The window of the history: its intervals add up to the same before and after
 -- pruning; and which intervals count as recent.
 BEGIN;
-SELECT plan(29);
+SELECT plan(31);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -195,5 +195,10 @@ SELECT matches((SELECT ff_internal.held_back(rel_id, now() - interval '20 days',
 SELECT is((SELECT row(v.*)::text FROM ff_internal.autovacuum('{autovacuum_vacuum_max_threshold=5000,
 	autovacuum_vacuum_scale_factor=0.3,autovacuum_vacuum_threshold=70}') v), '(t,0.3,70,5000)',
 	'the most dead rows that autovacuum waits for limits its threshold');
+SELECT is((SELECT v.most FROM ff_internal.autovacuum(NULL) v),
+	CASE WHEN current_setting('server_version_num')::int >= 180000
+	     THEN current_setting('autovacuum_vacuum_max_threshold')::float8 END, 'a table without this option has that of the server');
+SELECT is((SELECT v.most FROM ff_internal.autovacuum('{autovacuum_vacuum_max_threshold=-1}') v), NULL,
+	'-1 means no limit');
 SELECT * FROM finish();
 ROLLBACK;

@@ -118,6 +118,14 @@ test_known(void)
 	ok(right, "statements, lengths and autovacuum's threshold are the known ones");
 	ok(pick, "which rows statements take is drawn within bounds");
 
+	right = 1;
+	e.vacuum_most = 1200;
+	misfit(&e);
+	for (int i = 0; i < fit.n; i++)
+		right &= near(workload(i)->vacuum_share, 1200 / 4000.0, 1e-9);
+	ok(right, "autovacuum waits for no more dead rows than its greatest threshold");
+	e.vacuum_most = NAN;
+
 	/* if vacuums were seen, they come about as often */
 	right = 1;
 	for (int i = 0; i < e.nintervals; i++)
