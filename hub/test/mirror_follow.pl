@@ -278,6 +278,15 @@ cmp_ok(value(q(SELECT o.said->>'bytes' FROM ff_internal.observed o WHERE o.id = 
 	'and the size of its index is the last one');
 is(value(q(SELECT string_agg(kind || ' ' || coalesce(doing, '-'), ', ') FROM ff_internal.horizon_holders())),
 	'idle in transaction SELECT', 'what holds back pruning is known');
+# what a session shows need not be a statement: an extension's background worker may show any text
+foreach my $one ([ '(update shop.jobs SET status = 47110815', 'UPDATE' ], [ 'hidden word', '-' ])
+{
+	my ($query, $doing) = @$one;
+	is(value(qq(SELECT string_agg(coalesce(h->>'doing', '-'), ', ')
+		FROM jsonb_array_elements(ff_hub.ask('source', replace(ff_hub.observation(), 'FROM pg_stat_activity a',
+			\$\$FROM (SELECT (jsonb_populate_record(o, '{"query": "$query"}')).* FROM pg_stat_activity o) a\$\$))::jsonb
+			->'holders') h)), $doing, "of $query, only a keyword is sent");
+}
 $locker->query_safe('ROLLBACK');
 $locker->quit;
 
