@@ -290,6 +290,47 @@ foreach my $one ([ '(update shop.jobs SET status = 47110815', 'UPDATE' ], [ 'hid
 $locker->query_safe('ROLLBACK');
 $locker->quit;
 
+# a file cannot be examined: EACCES, not ENOENT
+{
+	my $place = PostgreSQL::Test::Utils::tempdir_short();
+	there("CREATE TABLESPACE away LOCATION '$place'");
+	there('CREATE TABLE shop.away (id int PRIMARY KEY, n int) TABLESPACE away;
+		INSERT INTO shop.away SELECT g FROM generate_series(1, 1000) g');
+	collect();
+	there('UPDATE shop.away SET n = 1; UPDATE shop.jobs SET status = 8');
+	there('CHECKPOINT');
+	my $size = q(SELECT said->>'heap_bytes' FROM ff_internal.observed WHERE id = 'shop.away'::regclass);
+	my $updated = q(SELECT string_agg(relname || ' ' || updated, ', ' ORDER BY relname) FROM (
+		SELECT DISTINCT ON (relname) relname, i.updated FROM ff_internal.counter_interval i
+			JOIN ff_internal.relation USING (rel_id)
+			WHERE relname IN ('away', 'jobs') AND i.updated > 0 ORDER BY relname, ended_at DESC) x);
+	my $bytes = value($size);
+	chmod 0, $place or die;
+	like(error('CALL ff_collect()'), qr/^WARNING:  the source could not read sizes of tables and indexes/,
+		'an unreadable tablespace of the source is a warning');
+	is(value($updated), 'away 1000, jobs 1000', 'and the counters of all tables are read');
+	is(value($size), $bytes, 'their sizes are the last ones');
+	like(unread(), qr/^\["sizes of tables and indexes, so the last ones count: 42501 could not stat file \S+pg_tblspc/,
+		'what could not be read is recorded, and why');
+	like(value(q(SELECT ff_mirror('source'))), qr/^not here: sizes of tables and indexes.*Permission denied/m,
+		'ff_mirror() says it');
+	like(value(q(SELECT reason FROM ff_advise('shop.jobs'))), qr/^Not read: sizes of tables and indexes/m,
+		'and advice');
+	chmod 0700, $place or die;
+	there('UPDATE shop.away SET n = 2');
+	collect();
+	is(unread(), '[]', 'a readable one is read again');
+	cmp_ok(value($size), '>', $bytes, 'with its sizes');
+	there('DROP TABLE shop.away');
+	there('DROP TABLESPACE away');
+}
+# what a lost GRANT denies has the same SQLSTATE
+there('REVOKE EXECUTE ON FUNCTION pg_snapshot_xmax FROM PUBLIC');
+like(error('CALL ff_collect()'), qr/^ERROR:  permission denied for function pg_snapshot_xmax/,
+	'a right that is lost is an error that names it');
+there('GRANT EXECUTE ON FUNCTION pg_snapshot_xmax TO PUBLIC');
+collect();
+
 # resets and restarts; a policy that shows the role no row changes nothing
 there('ALTER TABLE shop.jobs ENABLE ROW LEVEL SECURITY');
 my $epoch = q(SELECT count(*) FROM ff_internal.epoch);
