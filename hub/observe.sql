@@ -341,7 +341,10 @@ WITH asked AS MATERIALIZED (
            'pid ' || a.pid AS holder, a.usename::text AS role_name, a.application_name AS application,
            CASE WHEN w.sender THEN a.backend_start ELSE a.xact_start END AS since,
            greatest(age(a.backend_xmin), age(a.backend_xid))::bigint AS xids, false AS catalog_only,
-           CASE WHEN NOT w.sender THEN upper(substring(a.query FROM E'^[\\s(]*([A-Za-z]{1,20})\\M')) END AS doing
+           -- as in horizon_holders(): another word may be a secret
+           CASE WHEN NOT w.sender THEN (
+               SELECT upper(k.word) FROM pg_get_keywords() k
+                WHERE k.word = lower(substring(a.query FROM E'^[\\s(]*([A-Za-z]+)'))) END AS doing
       FROM pg_stat_activity a CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender), here h
      WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
                 ELSE a.datid = h.oid AND a.pid <> pg_backend_pid()

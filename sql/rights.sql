@@ -3,7 +3,7 @@ CALL ff_internal.give_rights('fillfactor_advisor',
     collecting => '{
         sample, pool_samples, index_pages, collect, collect_begin, collect_counters, collect_counted,
         collect_pages, collect_problem, try_step, is_skip, collect_end, collect_statements, collect_horizon,
-        current_epoch, counted_since, table_differences, close_tables, write_changes,
+        forget_texts, current_epoch, counted_since, table_differences, close_tables, write_changes,
         write_differences, read_statements, inserted_width, close_statements,
         add_statement, admit_statements, sum_statements, write_statements, roll_up, prune, cron,
         check_collector, job_name, cron_elsewhere, spread, schedule_job, unschedule_jobs, database_jobs,

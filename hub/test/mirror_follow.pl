@@ -278,8 +278,58 @@ cmp_ok(value(q(SELECT o.said->>'bytes' FROM ff_internal.observed o WHERE o.id = 
 	'and the size of its index is the last one');
 is(value(q(SELECT string_agg(kind || ' ' || coalesce(doing, '-'), ', ') FROM ff_internal.horizon_holders())),
 	'idle in transaction SELECT', 'what holds back pruning is known');
+# what a session shows need not be a statement: an extension's background worker may show any text
+foreach my $one ([ '(update shop.jobs SET status = 47110815', 'UPDATE' ], [ 'hidden word', '-' ])
+{
+	my ($query, $doing) = @$one;
+	is(value(qq(SELECT string_agg(coalesce(h->>'doing', '-'), ', ')
+		FROM jsonb_array_elements(ff_hub.ask('source', replace(ff_hub.observation(), 'FROM pg_stat_activity a',
+			\$\$FROM (SELECT (jsonb_populate_record(o, '{"query": "$query"}')).* FROM pg_stat_activity o) a\$\$))::jsonb
+			->'holders') h)), $doing, "of $query, only a keyword is sent");
+}
 $locker->query_safe('ROLLBACK');
 $locker->quit;
+
+# a file cannot be examined: EACCES, not ENOENT
+{
+	my $place = PostgreSQL::Test::Utils::tempdir_short();
+	there("CREATE TABLESPACE away LOCATION '$place'");
+	there('CREATE TABLE shop.away (id int PRIMARY KEY, n int) TABLESPACE away;
+		INSERT INTO shop.away SELECT g FROM generate_series(1, 1000) g');
+	collect();
+	there('UPDATE shop.away SET n = 1; UPDATE shop.jobs SET status = 8');
+	there('CHECKPOINT');
+	my $size = q(SELECT said->>'heap_bytes' FROM ff_internal.observed WHERE id = 'shop.away'::regclass);
+	my $updated = q(SELECT string_agg(relname || ' ' || updated, ', ' ORDER BY relname) FROM (
+		SELECT DISTINCT ON (relname) relname, i.updated FROM ff_internal.counter_interval i
+			JOIN ff_internal.relation USING (rel_id)
+			WHERE relname IN ('away', 'jobs') AND i.updated > 0 ORDER BY relname, ended_at DESC) x);
+	my $bytes = value($size);
+	chmod 0, $place or die;
+	like(error('CALL ff_collect()'), qr/^WARNING:  the source could not read sizes of tables and indexes/,
+		'an unreadable tablespace of the source is a warning');
+	is(value($updated), 'away 1000, jobs 1000', 'and the counters of all tables are read');
+	is(value($size), $bytes, 'their sizes are the last ones');
+	like(unread(), qr/^\["sizes of tables and indexes, so the last ones count: 42501 could not stat file \S+pg_tblspc/,
+		'what could not be read is recorded, and why');
+	like(value(q(SELECT ff_mirror('source'))), qr/^not here: sizes of tables and indexes.*Permission denied/m,
+		'ff_mirror() says it');
+	like(value(q(SELECT reason FROM ff_advise('shop.jobs'))), qr/^Not read: sizes of tables and indexes/m,
+		'and advice');
+	chmod 0700, $place or die;
+	there('UPDATE shop.away SET n = 2');
+	collect();
+	is(unread(), '[]', 'a readable one is read again');
+	cmp_ok(value($size), '>', $bytes, 'with its sizes');
+	there('DROP TABLE shop.away');
+	there('DROP TABLESPACE away');
+}
+# what a lost GRANT denies has the same SQLSTATE
+there('REVOKE EXECUTE ON FUNCTION pg_snapshot_xmax FROM PUBLIC');
+like(error('CALL ff_collect()'), qr/^ERROR:  permission denied for function pg_snapshot_xmax/,
+	'a right that is lost is an error that names it');
+there('GRANT EXECUTE ON FUNCTION pg_snapshot_xmax TO PUBLIC');
+collect();
 
 # resets and restarts; a policy that shows the role no row changes nothing
 there('ALTER TABLE shop.jobs ENABLE ROW LEVEL SECURITY');
@@ -359,7 +409,17 @@ collect();
 is(names('mirror'), names('source'), 'a day later, what the source does not have is gone');
 $source->safe_psql('postgres', 'DROP DATABASE old');
 
+# Texts of pg_stat_statements may have constants: an evicted entry comes back with them. A comment stands for that.
+there(q(UPDATE shop.jobs SET status = 7 /* 'veiled' 47110815 */ WHERE id = 2 AND id > 0));
+collect();
+is(value(q(SELECT text FROM ff_internal.statement WHERE text ~ '/')),
+	'UPDATE shop.jobs SET status = $1 /* ? ? */ WHERE id = $2 AND id > $3', 'a text is kept without constants');
+is(value(q(SELECT count(*) FROM ff_internal.observed WHERE said::text ~ 'veiled|47110815')), '0',
+	'nor are they in what the source said last');
+
 # the mirror itself is restored from a dump
+my ($plain) = run_command([ 'pg_dump', '-d', $mirror->connstr('shop') ]);
+is(join(' ', $plain =~ /(TABLE shop\.jobs \(|veiled|47110815)/g), 'TABLE shop.jobs (', 'nor in a dump');
 my $dump = PostgreSQL::Test::Utils::tempdir . '/mirror.dump';
 $mirror->command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $mirror->connstr('shop') ], 'a mirror is dumped');
 $mirror->safe_psql('postgres', 'CREATE DATABASE again');

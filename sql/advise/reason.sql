@@ -360,7 +360,7 @@ RETURN (
          WHERE NOT d.what ^@ 'widths' OR t.id IS NOT NULL AND t.said->>'width' IS NULL
         UNION ALL
         SELECT 'Not read: ' || u FROM jsonb_array_elements_text(o.said->'unread') u
-         WHERE strpos(u, ff_internal.qualified_name(relation) || ':') > 0) m(lack)
+         WHERE u ^@ 'sizes of tables' OR strpos(u, ff_internal.qualified_name(relation) || ':') > 0) m(lack)
      WHERE o.kind = 'server');
 
 -- The newest rehearsal of a table at its present fillfactor, in a sentence.

@@ -1,7 +1,7 @@
 -- The ways to apply a change to existing pages, and what they cost here.
 
--- Free bytes of a tablespace's file system (0: this database's default), or of that of the WAL (NULL). Error 42704: no
--- such tablespace.
+-- Free bytes of a tablespace's file system (0: this database's default), or of that of the WAL (NULL). NULL: its folder
+-- cannot be examined. Error 42704: no such tablespace.
 CREATE FUNCTION ff_internal.free_bytes(tablespace oid) RETURNS bigint
 LANGUAGE c VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_free_bytes';

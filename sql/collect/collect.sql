@@ -257,6 +257,13 @@ BEGIN ATOMIC
            occurrences = p.occurrences + 1;
 END;
 
+-- Drops the texts that the source of a mirror sent: they may hold constants. It sends those not followed again.
+CREATE FUNCTION ff_internal.forget_texts() RETURNS void
+LANGUAGE sql VOLATILE
+AS $$
+    UPDATE ff_internal.observed o SET said = o.said - 'texts' WHERE o.kind = 'statements' AND o.said ? 'texts'
+$$;
+
 -- Runs a step in a subtransaction, so that an error affects only this table or step. Returns its result, -1 after an
 -- error. The history has the errors of samples and of reading statements; of other steps, a warning says that the
 -- collection could not do what (if not NULL). Cancel, shutdown, lack of resources and read-only transactions end it.
@@ -277,6 +284,7 @@ EXCEPTION
         ELSIF step = 'collect_statements' THEN
             INSERT INTO ff_internal.statement_snapshot (collection_id, snapshot_at, reason)
             VALUES (id, ff_internal.observed_at(), SQLERRM);
+            PERFORM ff_internal.forget_texts();
         ELSIF what IS NOT NULL AND NOT ff_internal.is_skip(SQLSTATE) THEN
             RAISE WARNING USING ERRCODE = SQLSTATE, MESSAGE = format('could not %s: %s', what, SQLERRM);
         END IF;

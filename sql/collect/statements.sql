@@ -325,6 +325,7 @@ BEGIN
            texts_reason)
     VALUES (id, snapshot_at, read.stats_reset, read.evictions,
             (SELECT count(*) FROM unnest(read.entries) e WHERE e.queryid IS NULL), new.left_out, new.texts_reason);
+    PERFORM ff_internal.forget_texts();
 END
 $$;
 

@@ -227,7 +227,7 @@ ff_check_role(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* SQL: free_bytes(): what the server's user may still write.  Also errors of statvfs(). */
+/* SQL: free_bytes(): what the server's user may still write; NULL if statvfs() fails. */
 Datum
 ff_free_bytes(PG_FUNCTION_ARGS)
 {
@@ -246,9 +246,7 @@ ff_free_bytes(PG_FUNCTION_ARGS)
 	folder = PG_ARGISNULL(0) ? "pg_wal" : tablespace == DEFAULTTABLESPACE_OID ? "base" :
 		tablespace == GLOBALTABLESPACE_OID ? "global" : psprintf("pg_tblspc/%u", tablespace);
 	if (statvfs(folder, &fs) != 0)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read the free space of \"%s\": %m", folder)));
+		PG_RETURN_NULL();
 	PG_RETURN_INT64((int64) fs.f_bavail * (int64) fs.f_frsize);
 }
 

@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(123);
+SELECT plan(124);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -505,6 +505,14 @@ SELECT is((epochs(), ended(30))::text, (6::bigint, 1::bigint)::text, 'which goes
 SELECT counts('job', '{"updated": -100000}');
 CALL works(31, 31);
 SELECT is((epochs(), ended(31))::text, (6::bigint, 0::bigint)::text, 'counters that fell are a reset of one table');
+
+-- ---------------------------------------------------------------------------
+-- Texts that a collection did not use may hold constants, too
+-- ---------------------------------------------------------------------------
+SELECT says('statements', 0, '{"reason": "denied", "texts": [{"queryid": 4, "toplevel": true, "query": "hidden"}]}');
+SELECT reads(32);
+CALL ff_collect();
+SELECT is(count(*), 0::bigint, 'they are not kept') FROM ff_internal.observed WHERE said::text ~ 'hidden';
 
 -- ---------------------------------------------------------------------------
 -- What a DBA decides stays here

@@ -18,7 +18,9 @@ sub collect
 	return $status == 0 ? $err : "status $status: $err";
 }
 
-my $place = PostgreSQL::Test::Utils::tempdir_short();
+my $way = PostgreSQL::Test::Utils::tempdir_short();
+my $place = "$way/away";
+mkdir $place or die;
 value("CREATE TABLESPACE away LOCATION '$place'");
 value(q{
 	CREATE EXTENSION fillfactor_advisor;
@@ -51,6 +53,28 @@ chmod 0700, $place or die;
 value('UPDATE half SET v = 2; UPDATE gone SET v = 2');
 is(collect(), '', 'readable again: the collection ends well');
 is(value($problems), '', 'readable again: no problem is left');
+
+# A folder that cannot be reached: not even the free space there is known. The table wastes half of its pages.
+value('CREATE TABLE log (line text) WITH (fillfactor = 50) TABLESPACE away');
+foreach (1 .. 3)
+{
+	value(q{INSERT INTO log SELECT repeat('l', 100) FROM generate_series(1, 6000)});
+	collect();
+}
+value(q{UPDATE ff_internal.counter_interval i SET began_at = began_at - interval '1 day'
+	WHERE NOT EXISTS (SELECT FROM ff_internal.counter_interval o
+		WHERE o.rel_id = i.rel_id AND o.ended_at < i.ended_at)});
+collect();
+my $rewrite = q{SELECT concat_ws(' ', action, needs_rewrite, rewrite_disk_bytes > 0) FROM ff_advise('log')};
+is(value($rewrite), 'raise t t', 'a rewrite is advised');
+chmod 0, $way or die;
+is(value(q{SELECT count(ff_internal.free_bytes(oid)) FROM pg_tablespace WHERE spcname = 'away'}), 0,
+	'unreachable tablespace: its free space is unknown');
+is(value(q{SELECT concat_ws(' ', possible, disk_bytes, free_bytes) FROM ff_internal.rewrites('log'::regclass, 8192)
+	WHERE method = 'VACUUM FULL'}), 't 8192', 'unreachable tablespace: a rewrite is possible as far as is known');
+is(value($rewrite), 'raise t t', 'unreachable tablespace: a rewrite is advised as before');
+chmod 0700, $way or die;
+value('DROP TABLE log');
 
 # An index whose lock another session holds may be dropped before its definition is read.
 my $session = $node->background_psql('postgres');

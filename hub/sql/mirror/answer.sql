@@ -146,9 +146,9 @@ RETURN (SELECT coalesce(jsonb_object_agg(d.key, d.value), '{}')
          WHERE d.key ~ '^[0-9]{1,4}$' AND length(d.value #>> '{}') <= 100);
 
 -- Stores an observation: makes this database like the source and replaces what the source said. address: where it was
--- read, host:port; NULL: from a file. A source that may not tell its system identifier keeps the one that it told
--- before, or gets one made of these.
-CREATE FUNCTION ff_hub.take(said jsonb, address text) RETURNS void
+-- read, host:port; NULL: from a file. unsized: why it was read without sizes; NULL: with them. A source that may not
+-- tell its system identifier keeps the one that it told before, or gets one made of these.
+CREATE FUNCTION ff_hub.take(said jsonb, address text, unsized text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET extra_float_digits = 1
 AS $$
@@ -187,12 +187,18 @@ BEGIN
         here := here || jsonb_build_object('database_reset', here->'read_at');
     END IF;
     UPDATE ff_hub.mirror SET failed = '{}', unread = '[]';
+    PERFORM ff_hub.note_fault(NULL, 'sizes of tables and indexes, so the last ones count', unsized);
+    IF unsized IS NOT NULL THEN
+        RAISE WARNING 'the source could not read sizes of tables and indexes' USING DETAIL = unsized;
+    END IF;
     PERFORM ff_hub.follow(said);
     UPDATE ff_hub.mirror o
        SET identity = concat_ws(' ', here->>'system_identifier', here->>'database_oid'),
            -- also of a bucket that failed and has no table there any more
            shapes = ff_hub.digests_said(o.shapes, said->'shapes') || o.failed,
-           counters = ff_hub.digests_said(o.counters, said->'counters') || o.failed,
+           -- without sizes, these are sent again
+           counters = CASE WHEN unsized IS NULL THEN ff_hub.digests_said(o.counters, said->'counters')
+                           ELSE o.counters END || o.failed,
            clock = (said->'server'->>'read_at')::timestamptz,
            unread = o.unread || CASE WHEN (said->>'left')::bigint > 0 THEN to_jsonb(
                ff_internal.counted((said->>'left')::bigint, 'more table') || ', which the next collections make')
@@ -200,7 +206,7 @@ BEGIN
     RETURNING * INTO m;
     IF m.failed <> '{}' THEN
         RAISE WARNING 'some tables or indexes of the source could not be made here'
-            USING DETAIL = m.unread->>0, HINT = 'SELECT ff_mirror(...) names them.';
+            USING DETAIL = m.unread->>(unsized IS NOT NULL)::integer, HINT = 'SELECT ff_mirror(...) names them.';
     END IF;
     PERFORM ff_hub.store_said(said);
     INSERT INTO ff_internal.observed (kind, id, said)

@@ -24,8 +24,9 @@ AS $$
                    FROM ff_internal.statement s WHERE s.closed_at IS NULL) s
 $$;
 
--- Reads the source; a collection calls it. If a table was locked in between, the sizes of all are the last ones; if one
--- was dropped, it asks again; if a statement's text does not fit this database's encoding, no texts are read.
+-- Reads the source; a collection calls it. If a table was locked in between, or a file could not be examined, the sizes
+-- of all are the last ones; if a table was dropped, it asks again; if a statement's text does not fit this database's
+-- encoding, no texts are read.
 CREATE FUNCTION ff_hub.observe() RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -34,6 +35,7 @@ DECLARE
     address text;
     asked   jsonb;
     answer  jsonb;
+    unsized text;
 BEGIN
     PERFORM ff_hub.check_role('collector');
     PERFORM ff_hub.find_restored();
@@ -50,16 +52,23 @@ BEGIN
         BEGIN
             answer := ff_hub.ask(server, ff_hub.observation(asked))::jsonb;
             EXIT;
-        EXCEPTION WHEN lock_not_available OR internal_error OR character_not_in_repertoire
-                       OR untranslatable_character THEN
-            IF attempt = 3 THEN
-                RAISE;
-            END IF;
-            asked := asked || CASE SQLSTATE WHEN '55P03' THEN '{"sizes": false}' WHEN 'XX000' THEN '{}'
-                                            ELSE '{"statements": 0}' END::jsonb;
+        EXCEPTION
+            WHEN lock_not_available OR internal_error OR character_not_in_repertoire OR untranslatable_character THEN
+                IF attempt = 3 THEN
+                    RAISE;
+                END IF;
+                asked := asked || CASE SQLSTATE WHEN '55P03' THEN '{"sizes": false}' WHEN 'XX000' THEN '{}'
+                                                ELSE '{"statements": 0}' END::jsonb;
+            WHEN insufficient_privilege OR io_error OR undefined_file THEN
+                -- stat() of a file; but if no size was asked for, a right or something else is missing
+                IF attempt = 3 OR asked ? 'sizes' THEN
+                    RAISE;
+                END IF;
+                asked := asked || '{"sizes": false}';
+                unsized := concat_ws(' ', SQLSTATE, SQLERRM);
         END;
     END LOOP;
-    PERFORM ff_hub.take(answer, address);
+    PERFORM ff_hub.take(answer, address, unsized);
 END
 $$;
 
