@@ -280,7 +280,7 @@ AS $$
     SELECT ff_internal.warn_unless_seen();
     WITH current AS MATERIALIZED (
         SELECT n.kind, n.holder, n.role_name, n.application,
-               coalesce(n.since, (SELECT max(h.since) FROM ff_internal.horizon_history h WHERE h.holder = n.holder))
+               coalesce(n.since, (SELECT max(h.since) FROM ff_internal.horizon_here h WHERE h.holder = n.holder))
                    AS since,
                ff_internal.observed_at() AS until, n.xids, n.doing, true AS now
           FROM ff_internal.horizon_holders() n WHERE NOT n.catalog_only
@@ -288,7 +288,7 @@ AS $$
         SELECT * FROM current
         UNION ALL
         (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false
-           FROM ff_internal.horizon_history h
+           FROM ff_internal.horizon_here h
           WHERE h.last_seen_at > now() - ff_internal.lookback()
             AND NOT EXISTS (SELECT FROM current n WHERE (n.holder, n.since) = (h.holder, h.since))
           ORDER BY h.xids DESC LIMIT 100)

@@ -23,7 +23,7 @@ BEGIN
               LEFT JOIN LATERAL ff_internal.predicted(c.altered) p ON true
             UNION ALL
             SELECT w.at, NULL, w.what, ff_internal.plain(concat_ws(', ', h.holder, h.role_name, h.application, w.held))
-              FROM ff_internal.horizon_history h
+              FROM ff_internal.horizon_here h
              CROSS JOIN LATERAL (SELECT max(c.began_at) FROM ff_internal.collection c) l(at)
              CROSS JOIN LATERAL (VALUES
                 (h.since, h.kind, 'holds back pruning'),

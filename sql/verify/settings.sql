@@ -48,7 +48,7 @@ AS $$
            LATERAL (
                SELECT count(*), max(extract(epoch FROM o.last_seen_at - o.since)),
                       (array_agg(o.role_name ORDER BY o.last_seen_at - o.since DESC))[1]
-                 FROM ff_internal.horizon_history o
+                 FROM ff_internal.horizon_here o
                 WHERE o.kind = 'idle in transaction' AND o.last_seen_at - o.since >= interval '1 min'
                   AND o.last_seen_at > now() - ff_internal.lookback()) i(n, seconds, role),
            -- an upper bound: an image is at most one page
