@@ -72,7 +72,8 @@ RETURN CASE WHEN NOT EXISTS (SELECT FROM ff_internal.followed)
             THEN 'the history comes from a dump or another database: run CALL ff_collect() to take it up' END;
 
 -- Since when this server was observed, and no other one in between: what older rows say of settings, disks and holders
--- of snapshots is of another server. -infinity: there was no other; infinity: no collection of this one yet.
+-- of snapshots is of another server. held_times() uses them: intervals of counters come from there, too.
+-- -infinity: there was no other; infinity: no collection of this one yet.
 CREATE FUNCTION ff_internal.observed_since() RETURNS timestamptz
 LANGUAGE sql STABLE
 RETURN (SELECT CASE WHEN o.epoch_id IS NULL THEN '-infinity'

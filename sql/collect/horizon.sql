@@ -1,11 +1,5 @@
 -- Which sessions, slots and prepared transactions hold back pruning.
 
-CREATE VIEW ff_internal.horizon_here AS
-SELECT h.* FROM ff_internal.horizon_history h WHERE h.last_seen_at >= (SELECT ff_internal.observed_since());
-COMMENT ON VIEW ff_internal.horizon_here IS
-'The rows of horizon_history that are of this server. The others tell when intervals of counters from before a restore '
-'were held back.';
-
 -- What holds back pruning of the observed database's tables now; columns as in horizon_history. since: NULL for a slot;
 -- catalog_only: holds back system catalogs only. doing: of a session's statement its text in the history, or the first
 -- word if that is a keyword: no literal.
@@ -67,8 +61,9 @@ BEGIN
            (kind, holder, role_name, application, since, last_seen_at, xids, doing)
     SELECT n.kind, n.holder, n.role_name, n.application, coalesce(n.since, held.since, at), at, n.xids, n.doing
       FROM ff_internal.horizon_holders() n
-      LEFT JOIN LATERAL (SELECT o.since FROM ff_internal.horizon_here o
+      LEFT JOIN LATERAL (SELECT o.since FROM ff_internal.horizon_history o
                           WHERE n.since IS NULL AND o.holder = n.holder
+                            AND o.last_seen_at >= (SELECT ff_internal.observed_since())
                             AND o.last_seen_at >= (SELECT max(c.began_at) FROM ff_internal.collection c
                                                     WHERE c.collection_id < id)
                           ORDER BY o.since DESC LIMIT 1) held ON true

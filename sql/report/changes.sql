@@ -23,13 +23,14 @@ BEGIN
               LEFT JOIN LATERAL ff_internal.predicted(c.altered) p ON true
             UNION ALL
             SELECT w.at, NULL, w.what, ff_internal.plain(concat_ws(', ', h.holder, h.role_name, h.application, w.held))
-              FROM ff_internal.horizon_here h
+              FROM ff_internal.horizon_history h
              CROSS JOIN LATERAL (SELECT max(c.began_at) FROM ff_internal.collection c) l(at)
              CROSS JOIN LATERAL (VALUES
                 (h.since, h.kind, 'holds back pruning'),
                 (CASE WHEN h.last_seen_at < l.at THEN h.last_seen_at END, h.kind || ' ended',
                  'seen last after ' || ff_internal.span(extract(epoch FROM h.last_seen_at - h.since))))
                 w(at, what, held)
+             WHERE h.last_seen_at >= (SELECT ff_internal.observed_since())
             UNION ALL
             SELECT c.began_at, NULL, 'collection failed', v.details
               FROM ff_internal.collection c
