@@ -23,7 +23,8 @@ BEGIN
     IF (SELECT s.observed->>'server' FROM ff_internal.server s) IS NOT NULL THEN
         EXECUTE 'SELECT ff_hub.observe()';
     END IF;
-    SELECT s.*, (SELECT (e.system_identifier, e.database_oid) <> (s.system_identifier, s.database_oid)
+    SELECT s.*, (SELECT (e.system_identifier, e.database_oid, e.history_oid)
+                        <> (s.system_identifier, s.database_oid, e.tableoid)
                    FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1) AS restored
       INTO here FROM ff_internal.server s;
     snapshot_at := coalesce((here.observed->>'read_at')::timestamptz, at);
@@ -34,18 +35,18 @@ BEGIN
     ELSIF here.restored IS NOT TRUE THEN
         RETURN snapshot_at;
     END IF;
+    -- first that of none, because an OID of before may now be that of another table
+    UPDATE ff_internal.relation r SET system_identifier = 0 WHERE r.closed_at IS NULL;
     UPDATE ff_internal.relation r
        SET system_identifier = here.system_identifier, database_oid = here.database_oid, relid = c.relid,
            -- not the file: a new one was rewritten. An index's old OID may now be that of another one.
            created_xid = c.created_xid,
            index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids)), indexed_columns = NULL
       FROM ff_internal.user_table c
-     WHERE r.closed_at IS NULL AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)
-       AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
+     WHERE r.closed_at IS NULL AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
     PERFORM ff_internal.close_tables(ARRAY(
-        SELECT r.rel_id FROM ff_internal.relation r
-         WHERE r.closed_at IS NULL
-           AND (r.system_identifier, r.database_oid) <> (here.system_identifier, here.database_oid)), snapshot_at);
+        SELECT r.rel_id FROM ff_internal.relation r WHERE r.closed_at IS NULL AND r.system_identifier = 0),
+        snapshot_at);
     -- statement targets hold OIDs, too
     UPDATE ff_internal.statement_target t
        SET (relid, reason) = (SELECT max(r.relid), CASE count(*) WHEN 0 THEN 'not known after a restore' END
@@ -71,7 +72,7 @@ DECLARE
 BEGIN
     PERFORM pg_stat_clear_snapshot();
     -- for each batch, because statistics may be reset in between
-    SELECT * INTO epoch FROM ff_internal.current_epoch(after = 0);
+    SELECT * INTO epoch FROM ff_internal.current_epoch(snapshot_at, after = 0);
     SELECT c.oid INTO last FROM pg_class c
      WHERE c.oid > after::oid AND c.relkind = ANY (ARRAY['r', 'm']::"char"[]) AND NOT epoch.one_reset
      ORDER BY c.oid LIMIT 1 OFFSET batch - 1;
@@ -96,7 +97,8 @@ $$;
 CREATE FUNCTION ff_internal.io_speed(OUT read_us float8)
 LANGUAGE sql STABLE
 RETURN (SELECT CASE WHEN c.read_us > 0 THEN greatest(50, c.read_us) END FROM ff_internal.collection c
-         WHERE c.ended_at IS NOT NULL ORDER BY c.began_at DESC LIMIT 1);
+         WHERE c.ended_at IS NOT NULL AND c.began_at >= (SELECT ff_internal.observed_since())
+         ORDER BY c.began_at DESC LIMIT 1);
 
 -- The server settings whose changes collections record and ff_verify() judges.
 CREATE FUNCTION ff_internal.tracked_settings() RETURNS text[]
@@ -122,7 +124,7 @@ BEGIN
     SELECT * INTO here FROM ff_internal.server;
     -- before the epoch: a reset between the two then shows as a fall next time; includes this row
     SELECT 1 + (k.counted).inserted INTO c.own_inserts FROM ff_internal.counters('ff_internal.collection'::regclass) k;
-    SELECT n.epoch_id, n.previous INTO c.epoch_id, previous FROM ff_internal.current_epoch(false) n;
+    SELECT n.epoch_id, n.previous INTO c.epoch_id, previous FROM ff_internal.current_epoch(snapshot_at, false) n;
     IF here.observed IS NOT NULL THEN
         c := jsonb_populate_record(c, '{"track_counts": true, "open_writers": 0, "own_inserts": 0}' || here.observed);
     ELSE
@@ -147,7 +149,8 @@ BEGIN
       FROM ff_internal.server_settings s
      CROSS JOIN (SELECT max(l.began_at) AS began_at FROM ff_internal.collection l) o
       LEFT JOIN LATERAL (SELECT * FROM ff_internal.setting_history l
-                          WHERE l.setting = s.name ORDER BY l.seen_at DESC LIMIT 1) h ON true
+                          WHERE l.setting = s.name AND l.seen_at >= (SELECT ff_internal.observed_since())
+                          ORDER BY l.seen_at DESC LIMIT 1) h ON true
      WHERE s.name = ANY (ff_internal.tracked_settings())
        AND (h.setting IS NULL OR h.value IS DISTINCT FROM s.reset_val);
     INSERT INTO ff_internal.collection OVERRIDING USER VALUE SELECT c.* RETURNING collection_id INTO c.collection_id;
@@ -306,7 +309,8 @@ DECLARE
 BEGIN
     WITH timed AS (
         SELECT c.blocks_read - lag(c.blocks_read) OVER epoch AS blocks, c.read_ms - lag(c.read_ms) OVER epoch AS ms
-          FROM ff_internal.collection c WHERE c.began_at > now() - ff_internal.lookback()
+          FROM ff_internal.collection c
+         WHERE c.began_at > now() - ff_internal.lookback() AND c.began_at >= (SELECT ff_internal.observed_since())
         WINDOW epoch AS (PARTITION BY c.epoch_id ORDER BY c.collection_id)
     )
     UPDATE ff_internal.collection c

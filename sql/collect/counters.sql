@@ -58,7 +58,9 @@ AS 'MODULE_PATHNAME', 'ff_born_at';
 
 CREATE VIEW ff_internal.followed AS
 SELECT r.* FROM ff_internal.relation r
-  JOIN ff_internal.server s USING (system_identifier, database_oid) WHERE r.closed_at IS NULL;
+  JOIN ff_internal.server s USING (system_identifier, database_oid)
+ WHERE r.closed_at IS NULL
+   AND (SELECT e.history_oid = e.tableoid FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1);
 COMMENT ON VIEW ff_internal.followed IS
 'The tables followed in this database; after a restore none until a collection has matched them by name.';
 
@@ -67,7 +69,18 @@ CREATE FUNCTION ff_internal.restored() RETURNS text
 LANGUAGE sql STABLE
 RETURN CASE WHEN NOT EXISTS (SELECT FROM ff_internal.followed)
                  AND EXISTS (SELECT FROM ff_internal.relation r WHERE r.closed_at IS NULL)
-            THEN 'the history comes from another server or database: run CALL ff_collect() to take it up' END;
+            THEN 'the history comes from a dump or another database: run CALL ff_collect() to take it up' END;
+
+-- Since when this server was observed, and no other one in between: what older rows say of settings, disks and holders
+-- of snapshots is of another server. held_times() uses them: intervals of counters come from there, too.
+-- -infinity: there was no other; infinity: no collection of this one yet.
+CREATE FUNCTION ff_internal.observed_since() RETURNS timestamptz
+LANGUAGE sql STABLE
+RETURN (SELECT CASE WHEN o.epoch_id IS NULL THEN '-infinity'
+                    ELSE coalesce((SELECT min(e.began_at) FROM ff_internal.epoch e WHERE e.epoch_id > o.epoch_id),
+                                  'infinity') END
+          FROM (SELECT max(e.epoch_id) AS epoch_id FROM ff_internal.epoch e, ff_internal.server s
+                 WHERE (e.system_identifier, e.database_oid) <> (s.system_identifier, s.database_oid)) o);
 
 -- Why there is no history of a table, or of any (NULL); NULL if there is.
 CREATE FUNCTION ff_internal.no_history(relation regclass) RETURNS text
@@ -84,10 +97,11 @@ CREATE FUNCTION ff_internal.effective_fillfactor(reloptions text[]) RETURNS inte
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_fillfactor';
 
--- The server's epoch, a new one if necessary. one_reset: a single table's counters were reset since the last one; true
--- until all tables are read in one transaction (all_tables). previous: the last collection of this epoch.
+-- The server's epoch, a new one if necessary, which begins with the collection at snapshot_at. one_reset: a single
+-- table's counters were reset since the last one; true until all tables are read in one transaction (all_tables).
+-- previous: the last collection of this epoch.
 CREATE FUNCTION ff_internal.current_epoch(
-    all_tables boolean, OUT epoch_id integer, OUT one_reset boolean, OUT previous timestamptz)
+    snapshot_at timestamptz, all_tables boolean, OUT epoch_id integer, OUT one_reset boolean, OUT previous timestamptz)
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
@@ -97,7 +111,7 @@ DECLARE
 BEGIN
     SELECT * INTO last FROM ff_internal.epoch e ORDER BY e.epoch_id DESC LIMIT 1;
     SELECT last.epoch_id, s.system_identifier, s.database_oid, s.timeline, s.server_version, s.database_reset,
-           s.cluster_reset, last.began_at
+           s.cluster_reset, last.began_at, 'ff_internal.epoch'::regclass
       INTO here FROM ff_internal.server s;
     epoch_id := last.epoch_id;
     one_reset := last.database_reset IS DISTINCT FROM here.database_reset;
@@ -111,7 +125,7 @@ BEGIN
     END IF;
     IF last IS DISTINCT FROM here THEN
         one_reset := false;
-        here.began_at := ff_internal.observed_at();
+        here.began_at := snapshot_at;
         INSERT INTO ff_internal.epoch OVERRIDING USER VALUE SELECT here.* RETURNING epoch.epoch_id INTO epoch_id;
     ELSIF one_reset AND all_tables THEN
         UPDATE ff_internal.epoch e SET database_reset = here.database_reset WHERE e.epoch_id = here.epoch_id;

@@ -63,6 +63,7 @@ BEGIN
       FROM ff_internal.horizon_holders() n
       LEFT JOIN LATERAL (SELECT o.since FROM ff_internal.horizon_history o
                           WHERE n.since IS NULL AND o.holder = n.holder
+                            AND o.last_seen_at >= (SELECT ff_internal.observed_since())
                             AND o.last_seen_at >= (SELECT max(c.began_at) FROM ff_internal.collection c
                                                     WHERE c.collection_id < id)
                           ORDER BY o.since DESC LIMIT 1) held ON true

@@ -11,7 +11,8 @@ CREATE TABLE ff_internal.epoch (
     server_version    integer NOT NULL, -- server_version_num
     database_reset    timestamptz,   -- pg_stat_database.stats_reset; a single table's reset moves it but ends no epoch
     cluster_reset     timestamptz,   -- pg_stat_bgwriter.stats_reset; moved by a crash
-    began_at          timestamptz NOT NULL -- its first collection
+    began_at          timestamptz NOT NULL, -- its first collection
+    history_oid       oid NOT NULL   -- this table's OID then; another one after a restore into the same database
 );
 $$);
 

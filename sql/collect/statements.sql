@@ -345,6 +345,7 @@ AS $$
                      GROUP BY l.stats_reset) e) w
       LEFT JOIN (SELECT * FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1) l ON true
      CROSS JOIN LATERAL (VALUES
+           (ff_internal.restored()),
            (CASE WHEN l.collection_id IS NULL THEN 'nothing was collected yet: CALL ff_collect()' ELSE l.reason END),
            (nullif(l.hidden, 0) || ' statements of other roles are hidden from the collecting role: GRANT '
                                    'pg_read_all_stats to it'),
@@ -379,16 +380,18 @@ AS $$
               FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
              GROUP BY h.statement_id) s
       JOIN ff_internal.statement q ON q.statement_id = s.statement_id
+     -- otherwise the OIDs of its targets may be those of other tables
+     CROSS JOIN LATERAL (SELECT q.closed_at IS NULL AND (SELECT ff_internal.restored()) IS NULL) k(known)
       LEFT JOIN (SELECT * FROM ff_internal.statement_target WHERE $1 IS NULL
                  UNION ALL
                  SELECT (o.target).* FROM ff_internal.targets_of($1, NULL) o) t ON t.statement_id = s.statement_id
-      LEFT JOIN pg_class c ON c.oid = t.relid AND q.closed_at IS NULL
+      LEFT JOIN pg_class c ON c.oid = t.relid AND k.known
      -- the part of the lookback in which statements were read
      CROSS JOIN (SELECT extract(epoch FROM max(l.snapshot_at) - min(l.snapshot_at))::float8 AS seconds
                    FROM ff_internal.statement_snapshot l
                   WHERE l.reason IS NULL AND l.snapshot_at > now() - ff_internal.lookback()) p
      CROSS JOIN LATERAL (SELECT CASE WHEN t.how IS DISTINCT FROM 'cte' THEN s.rows END AS rows) r
-     WHERE $1 IS NULL OR t.statement_id IS NOT NULL AND q.closed_at IS NULL
+     WHERE $1 IS NULL OR t.statement_id IS NOT NULL AND k.known
     UNION ALL
     SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.reason
       FROM ff_internal.statements_missing() m(reason)

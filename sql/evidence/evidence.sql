@@ -142,7 +142,8 @@ BEGIN
                 -- after a restore, OIDs mean nothing until a collection has matched the tables
                 SELECT k.* FROM ff_internal.relation k
                  WHERE k.system_identifier = o.system_identifier AND k.database_oid = o.database_oid
-                   AND k.relid = c.relid AND k.closed_at IS NULL LIMIT 1) r ON true
+                   AND k.relid = c.relid AND k.closed_at IS NULL AND (SELECT ff_internal.restored()) IS NULL
+                 LIMIT 1) r ON true
          WHERE relations[1] IS NULL OR c.relid = ANY (relations)
     ), counted AS MATERIALIZED (
         SELECT w.rel_id, (w.in_window).*

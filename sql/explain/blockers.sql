@@ -280,16 +280,18 @@ AS $$
     SELECT ff_internal.warn_unless_seen();
     WITH current AS MATERIALIZED (
         SELECT n.kind, n.holder, n.role_name, n.application,
-               coalesce(n.since, (SELECT max(h.since) FROM ff_internal.horizon_history h WHERE h.holder = n.holder))
-                   AS since,
+               coalesce(n.since, (SELECT max(h.since) FROM ff_internal.horizon_history h
+                                   WHERE h.holder = n.holder AND h.last_seen_at >= s.observed_since)) AS since,
                ff_internal.observed_at() AS until, n.xids, n.doing, true AS now
-          FROM ff_internal.horizon_holders() n WHERE NOT n.catalog_only
+          FROM ff_internal.horizon_holders() n, ff_internal.observed_since() s(observed_since)
+         WHERE NOT n.catalog_only
     ), held AS MATERIALIZED (
         SELECT * FROM current
         UNION ALL
         (SELECT h.kind, h.holder, h.role_name, h.application, h.since, h.last_seen_at, h.xids, h.doing, false
            FROM ff_internal.horizon_history h
           WHERE h.last_seen_at > now() - ff_internal.lookback()
+            AND h.last_seen_at >= (SELECT ff_internal.observed_since())
             AND NOT EXISTS (SELECT FROM current n WHERE (n.holder, n.since) = (h.holder, h.since))
           ORDER BY h.xids DESC LIMIT 100)
     ), quiet AS MATERIALIZED (

@@ -30,6 +30,7 @@ BEGIN
                 (CASE WHEN h.last_seen_at < l.at THEN h.last_seen_at END, h.kind || ' ended',
                  'seen last after ' || ff_internal.span(extract(epoch FROM h.last_seen_at - h.since))))
                 w(at, what, held)
+             WHERE h.last_seen_at >= (SELECT ff_internal.observed_since())
             UNION ALL
             SELECT c.began_at, NULL, 'collection failed', v.details
               FROM ff_internal.collection c

@@ -50,7 +50,8 @@ AS $$
                       (array_agg(o.role_name ORDER BY o.last_seen_at - o.since DESC))[1]
                  FROM ff_internal.horizon_history o
                 WHERE o.kind = 'idle in transaction' AND o.last_seen_at - o.since >= interval '1 min'
-                  AND o.last_seen_at > now() - ff_internal.lookback()) i(n, seconds, role),
+                  AND o.last_seen_at > now() - ff_internal.lookback()
+                  AND o.last_seen_at >= (SELECT ff_internal.observed_since())) i(n, seconds, role),
            -- an upper bound: an image is at most one page
            LATERAL (SELECT round(100 * least(1, w.wal_fpi * 8192 / nullif(w.wal_bytes, 0))),
                            -- would have ended the longest at half of its time; at least a minute

@@ -105,7 +105,8 @@ BEGIN
                                           WHERE i.rel_id = v.rel_id AND i.ended_at > v.before_at AND i.rewritten)
                          -- nor restored
                          AND v.epoch_id IN (SELECT o.epoch_id FROM ff_internal.epoch o JOIN ff_internal.server s
-                                                  USING (system_identifier, database_oid))
+                                                  USING (system_identifier, database_oid)
+                                            WHERE o.history_oid = o.tableoid)
                     THEN 'not rewritten since; its old pages are as full as before' END,
                CASE WHEN v.place = 0 THEN 'changed at the same time; not told apart: ' || v.together END,
                CASE WHEN v.place = 0 AND v.kind = 'indexes' THEN 'what indexes do for reading is not judged'

@@ -73,7 +73,8 @@ SELECT o.*,
                s.setting, s.old_value, format('setting %s %s -> %s', s.setting,
                    ff_internal.setting_shown(s.old_value, s.unit), ff_internal.setting_shown(s.value, s.unit)), NULL
           FROM (SELECT h.*, lag(h.value) OVER (PARTITION BY h.setting ORDER BY h.seen_at) AS old_value
-                  FROM ff_internal.setting_history h) s
+                  FROM ff_internal.setting_history h
+                 WHERE h.seen_at >= (SELECT ff_internal.observed_since())) s
          WHERE s.before_at IS NOT NULL) o
 WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
        later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);

@@ -129,25 +129,95 @@ SKIP:
 		'the text of an explained update is kept without its constants');
 }
 
-# The history of another cluster, in which other tables have these OIDs, before the first collection.
+# The history of another cluster, in which other tables have these OIDs, before the first collection.  Here, two tables
+# have swapped their names.
+my $restored = 'the history comes from a dump or another database: run CALL ff_collect() to take it up';
+value(q{ALTER TABLE here SET (fillfactor = 50)});
+collect();
 value(q{
+	SELECT ff_dismiss('gone', 'not worth it');
+	INSERT INTO ff_internal.collection (epoch_id, began_at, relations, changed, track_counts, open_writers, own_inserts,
+		blocks_read, read_ms)
+	SELECT max(epoch_id), clock_timestamp(), 0, 0, true, 0, 0, n * 1e6, n * 1e5
+	FROM ff_internal.epoch, generate_series(1, 2) n GROUP BY n});
+collect();
+value(q{
+	UPDATE ff_internal.setting_history SET seen_at = seen_at - interval '2 days';
+	UPDATE ff_internal.setting_history SET value = '77' WHERE setting = 'max_wal_size';
+	INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value)
+	VALUES ('wal_compression', now() - interval '3 days', NULL, 'lz4');
+	UPDATE ff_internal.setting_history SET before_at = now() - interval '51 hours'
+	WHERE setting = 'wal_compression' AND value = 'off';
+	DELETE FROM ff_internal.horizon_history;
+	INSERT INTO ff_internal.horizon_history (kind, holder, role_name, since, last_seen_at, xids)
+	VALUES ('idle in transaction', 'pid 4711', 'somebody', now() - interval '2 hours', now() - interval '1 hour', 1000);
+	WITH made AS (
+		INSERT INTO ff_internal.statement (queryid, toplevel, kind, text, opened_at)
+		VALUES (4711, true, 'write', 'UPDATE here SET v = 4', now()) RETURNING statement_id
+	), targeted AS (
+		INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, relid, rel_id,
+			columns)
+		SELECT statement_id, 1, 'UPDATE', 'top', 'here', relid, rel_id, '{v}'
+		FROM made, ff_internal.relation WHERE relname = 'here'
+	)
+	INSERT INTO ff_internal.statement_history
+	SELECT statement_id, now() - interval '1 hour', now(), (SELECT max(epoch_id) FROM ff_internal.epoch), 0, 10, 1000,
+		1, 1, 1, 0, 1, 1, 0, 1 FROM made});
+
+# What a reader says of settings, sessions, disks and statements.
+my %asked = (
+	'a changed setting' => q{SELECT count(*) FROM ff_verify() WHERE change = 'setting wal_compression lz4 -> off'
+		AND measure = 'overall'},
+	'its verdict' => q{SELECT count(*) FROM ff_settings() WHERE reason ~ 'Changed: setting wal_compression lz4'},
+	'a session' => q{SELECT count(*) FROM ff_horizon() WHERE holder = 'pid 4711'},
+	'the session among the changes' => q{SELECT count(*) FROM ff_changes() WHERE details ~ 'pid 4711'},
+	'a timeout' => q{SELECT count(*) FROM ff_settings() WHERE setting ~ '^idle_in_trans' AND action = 'trial'},
+	'the speed of a disk' => 'SELECT count(read_us) FROM ff_internal.io_speed()',
+	'a table of a statement' => 'SELECT count(relation) FROM ff_statements() WHERE queryid = 4711',
+	'the other way round' => q{SELECT count(*) FROM ff_statements('%s') WHERE queryid = 4711},
+	'an undo' => q{SELECT count(*) FROM ff_script('%s', undo => true) s WHERE s ~ 'fillfactor 50 -> 100'},
+	'a dismissal' => q{SELECT count(*) FROM ff_advise('gone') WHERE reason ~ 'not worth it'});
+sub known
+{
+	my ($table) = @_;
+	return join ', ', grep { value($asked{$_} =~ s/%s/$table/r) ne '0' } sort keys %asked;
+}
+is(known('here'), join(', ', sort keys %asked), 'on its own server all this is known');
+value(q{
+	ALTER TABLE here RENAME TO other;
+	ALTER TABLE half RENAME TO here;
+	ALTER TABLE other RENAME TO half;
 	ALTER TABLE here SET (fillfactor = 50);
-	CALL ff_collect();
+	ALTER TABLE half RESET (fillfactor);
+	CREATE INDEX half_v ON half (v)});
+value(q{
 	UPDATE ff_internal.epoch SET system_identifier = 1;
 	UPDATE ff_internal.relation SET system_identifier = 1});
 is(value(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'fillfactor'}), 1,
 	'a change is in the history of another cluster');
+is(known($_), '', "nothing of another cluster is believed of $_") foreach qw(here half);
+is(value(q{SELECT count(index) FROM ff_blockers('half')}), 0, 'no index is said to block updates');
+is(value(qq{SELECT count(*) FROM ff_statements('half') WHERE reason = '$restored'}), 1,
+	'ff_statements() says that the history has to be taken up');
 is(value(q{SELECT count(*) FROM ff_verify() WHERE change <> ''}), 0, 'ff_verify() shows it of no table here');
-is(value(q{SELECT string_agg(note, '') FROM ff_verify('here')}),
-	'the history comes from another server or database: run CALL ff_collect() to take it up',
+is(value(q{SELECT string_agg(note, '') FROM ff_verify('here')}), $restored,
 	'ff_verify() of a table says that the history has to be taken up');
-is(value(q{SELECT string_agg(event, '') FROM ff_history('here')}),
-	'the history comes from another server or database: run CALL ff_collect() to take it up', 'ff_history() says the same');
+is(value(q{SELECT string_agg(event, '') FROM ff_history('here')}), $restored, 'ff_history() says the same');
 is(value('SELECT count(*) FROM ff_metrics'), 0, 'ff_metrics has no row');
 is(value('SELECT count(*) FROM ff_internal.table_proposal'), 0, 'no option of a table is proposed');
 is(collect(), '', 'a collection matches the tables');
 is(value(q{SELECT count(*) FROM ff_verify('here') WHERE change = 'fillfactor 100 -> 50'}) > 0 ? 'shown' : 'lost',
 	'shown', 'then the change is shown of its table');
+is(known('here'), 'a dismissal, an undo', 'what belongs to a table is known again');
+is(known('half'), 'a dismissal', 'but not of the one that had its OID there');
+is(value(q{SELECT count(*) FROM ff_internal.setting_history WHERE before_at > now() - interval '1 day'}), 0,
+	'the restore is no change of a setting');
+value(q{ALTER SYSTEM SET max_wal_size = '2GB'});
+value('SELECT pg_reload_conf()');
+$node->poll_query_until('postgres', q{SELECT reset_val = '2048' FROM pg_settings WHERE name = 'max_wal_size'});
+is(collect(), '', 'the next collection');
+is(value(q{SELECT string_agg(change, ', ') FROM ff_internal.changes WHERE kind = 'setting'}),
+	'setting max_wal_size 1024MB -> 2048MB', 'a change since then is one');
 
 $node->stop;
 done_testing();

@@ -8,7 +8,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension new_folder);
-use Test::More tests => 80;
+use Test::More tests => 95;
 
 # what tells servers apart is at stake
 $ENV{FFA_INITDB} = 'anew';
@@ -150,6 +150,7 @@ collect();
 value('CREATE TABLE later (LIKE t)');
 value('CREATE TABLE still AS SELECT * FROM t');
 collect();
+value(q(SELECT ff_dismiss('still', 'seldom read')));
 my $before = value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval');
 my $known = known($id);
 
@@ -160,13 +161,13 @@ sub moved
 	is(value(q(SELECT ff_internal.setting('lookback'))), $window, "$how: $window s to look back");
 	my $epoch = value('SELECT max(epoch_id) FROM ff_internal.epoch');
 	is(value(q(SELECT reason FROM ff_advise('t'))),
-		'The history comes from another server or database: run CALL ff_collect() to take it up.',
+		'The history comes from a dump or another database: run CALL ff_collect() to take it up.',
 		"$how: OIDs are not trusted before a collection");
 	is(value('SELECT note FROM ff_verify()'),
-		'the history comes from another server or database: run CALL ff_collect() to take it up',
+		'the history comes from a dump or another database: run CALL ff_collect() to take it up',
 		"$how: nor are changes denied");
 	$node->psql($database, 'SELECT FROM ff_advice', stderr => \my $notice);
-	like($notice, qr/NOTICE:  the history comes from another/, "$how: nor is there no advice");
+	like($notice, qr/NOTICE:  the history comes from a dump or another/, "$how: nor is there no advice");
 	my $sampled = value(q(SELECT sampled_at FROM ff_internal.relation WHERE relname = 'still'));
 	work('UPDATE t SET v = 9 WHERE id <= 50');
 	collect();
@@ -213,6 +214,17 @@ $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres
 	'restored under its old name');
 $database = 'shop';
 moved('pg_dump -C', 777600);
+
+# into the same database: the server and the database are the same, all OIDs are new
+collect();
+$before = value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval');
+$known = known($id);
+$node->command_ok([ 'pg_dump', '-Fc', '-f', "$dir/same", 'shop' ], 'pg_dump');
+$node->command_ok([ 'pg_restore', '--clean', '-d', 'shop', '--exit-on-error', "$dir/same" ],
+	'pg_restore into the same database');
+moved('pg_restore --clean', 777600);
+is(value(q(SELECT reason FROM ff_internal.dismissal JOIN ff_internal.followed USING (rel_id)
+	WHERE relid = 'still'::regclass)), 'seldom read', 'the dismissal came along each time');
 
 # pg_upgrade: from the machine's own server, or else an older one next to this one,
 # where the two releases go together, else from one of the same version, which it

@@ -232,8 +232,8 @@ SELECT is((SELECT verdict FROM told('log4')), 'too early',
 
 -- Epochs: an interval of another epoch of this server counts; one of another
 -- server does not.
-INSERT INTO ff_internal.epoch (system_identifier, database_oid, timeline, server_version, began_at)
-SELECT e.system_identifier + d, e.database_oid, 1, e.server_version, e.began_at
+INSERT INTO ff_internal.epoch (system_identifier, database_oid, timeline, server_version, began_at, history_oid)
+SELECT e.system_identifier + d, e.database_oid, 1, e.server_version, e.began_at, e.history_oid
     FROM ff_internal.epoch e, (VALUES (0), (1)) v(d) WHERE epoch_id = :epoch;
 SELECT story('crash', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}', '{1000,1000,1000,1000,1000,1000}',
     '{900,900,900,900,900,900}',
@@ -246,6 +246,7 @@ SELECT story('restored', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,10
 SELECT is((SELECT (o.verdict, i.before, i.note)::text FROM told('restored') o, told('restored', 'intervals') i),
     '("too early",0,"left out: 6 before (other server), 2 after (settling)")',
     'restored on this server: intervals of the other one do not count');
+DELETE FROM ff_internal.epoch WHERE epoch_id = :epoch + 2;
 
 -- Rewritten two intervals after the change.
 SELECT story('rewritten', '{1000,1000,1000,1000,1000,1000}', '{100,100,100,100,100,100}',

@@ -66,7 +66,7 @@ BEGIN
     INSERT INTO ff_hub.mirrored (relid, shape)
     SELECT h.oid, h.shape FROM here h WHERE (SELECT count(*) FROM forgotten) >= 0;
     UPDATE ff_internal.relation SET system_identifier = 0 WHERE closed_at IS NULL;
-    UPDATE ff_internal.epoch SET system_identifier = 0
+    UPDATE ff_internal.epoch SET history_oid = 0
      WHERE epoch_id = (SELECT max(e.epoch_id) FROM ff_internal.epoch e);
 END
 $$;
