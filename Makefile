@@ -218,7 +218,8 @@ $(error make install prefix=... needs PostgreSQL 18 (extension_control_path): us
 endif
 endif
 
-# The files of an image that is mounted beside a server: lib, share/extension, licenses.
+# The files of an image that is mounted beside a server: lib, share/extension, licenses. Beside them what a server of its
+# own has, too: bin (ff_rehearse) and share/fillfactor_advisor (its SQL files, observe.sql, monitoring).
 .PHONY: image-tree
 image-tree: all
 	@test -n '$(DIR)' || { echo 'usage: make image-tree DIR=FOLDER' >&2; exit 2; }
