@@ -143,7 +143,7 @@ ISOLATION_OPTS = --inputdir=test --outputdir=.
 
 EXTRA_CLEAN = $(DATA_built) output_iso
 
-PG_CPPFLAGS = -I$(srcdir)/src
+PG_CPPFLAGS = -I$(srcdir)/src -DFF_VERSION='"$(EXTVERSION)"'
 # PGXS sets it itself from 16 on; see compat.h
 # the model gives the same bits on every machine
 PG_CFLAGS   = -fvisibility=hidden -ffp-contract=off
@@ -228,12 +228,14 @@ image-tree: all
 	mkdir -p '$(DIR)/share' '$(DIR)/licenses'
 	mv '$(DIR)/staged$(pkglibdir)' '$(DIR)/lib'
 	rm -rf '$(DIR)/lib/bitcode'
-	mv '$(DIR)/staged$(datadir)/extension' '$(DIR)/share/extension'
+	mv '$(DIR)/staged$(datadir)/extension' '$(DIR)/staged$(datadir)/fillfactor_advisor' '$(DIR)/share'
+	mv '$(DIR)/staged$(bindir)' '$(DIR)/bin'
 	cp LICENSE '$(DIR)/licenses/fillfactor_advisor'
 	rm -r '$(DIR)/staged'
 
 # PGXS does not track includes.
 $(OBJS): $(wildcard src/*/*.h)
+src/base/server.o: fillfactor_advisor.control
 
 # Queries and a dashboard for monitoring systems, see doc/operations.md.
 MONITORING     = grafana.json pgwatch.yaml postgres_exporter.yaml
