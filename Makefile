@@ -143,7 +143,7 @@ ISOLATION_OPTS = --inputdir=test --outputdir=.
 
 EXTRA_CLEAN = $(DATA_built) output_iso
 
-PG_CPPFLAGS = -I$(srcdir)/src
+PG_CPPFLAGS = -I$(srcdir)/src -DFF_VERSION='"$(EXTVERSION)"'
 # PGXS sets it itself from 16 on; see compat.h
 # the model gives the same bits on every machine
 PG_CFLAGS   = -fvisibility=hidden -ffp-contract=off
@@ -218,7 +218,8 @@ $(error make install prefix=... needs PostgreSQL 18 (extension_control_path): us
 endif
 endif
 
-# The files of an image that is mounted beside a server: lib, share/extension, licenses.
+# The files of an image that is mounted beside a server: lib, share/extension, licenses. Beside them what a server of its
+# own has, too: bin (ff_rehearse) and share/fillfactor_advisor (its SQL files, observe.sql, monitoring).
 .PHONY: image-tree
 image-tree: all
 	@test -n '$(DIR)' || { echo 'usage: make image-tree DIR=FOLDER' >&2; exit 2; }
@@ -227,12 +228,14 @@ image-tree: all
 	mkdir -p '$(DIR)/share' '$(DIR)/licenses'
 	mv '$(DIR)/staged$(pkglibdir)' '$(DIR)/lib'
 	rm -rf '$(DIR)/lib/bitcode'
-	mv '$(DIR)/staged$(datadir)/extension' '$(DIR)/share/extension'
+	mv '$(DIR)/staged$(datadir)/extension' '$(DIR)/staged$(datadir)/fillfactor_advisor' '$(DIR)/share'
+	mv '$(DIR)/staged$(bindir)' '$(DIR)/bin'
 	cp LICENSE '$(DIR)/licenses/fillfactor_advisor'
 	rm -r '$(DIR)/staged'
 
 # PGXS does not track includes.
 $(OBJS): $(wildcard src/*/*.h)
+src/base/server.o: fillfactor_advisor.control
 
 # Queries and a dashboard for monitoring systems, see doc/operations.md.
 MONITORING     = grafana.json pgwatch.yaml postgres_exporter.yaml

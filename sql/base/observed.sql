@@ -32,8 +32,8 @@ SELECT coalesce(x.system_identifier, s.system_identifier) AS system_identifier,
 COMMENT ON VIEW ff_internal.server IS
 'The observed server and database, one row. hot_indexed: it counts updates that are HOT although an indexed column '
 'changed, as a later PostgreSQL may, so that no index is in the way. database_reset, cluster_reset: when the '
-'statistics of the database and of the background writer were reset. cluster: the identifier, NULL if the source denied it. observed: all that the '
-'source of a mirror said; NULL elsewhere.';
+'statistics of the database and of the background writer were reset. cluster: the identifier, NULL if the source '
+'denied it. observed: all that the source of a mirror said; NULL elsewhere.';
 
 -- The time that the last collection's numbers are of: now, or when the source of a mirror was read.
 CREATE FUNCTION ff_internal.observed_at() RETURNS timestamptz

@@ -11,11 +11,14 @@
 #include <sys/statvfs.h>
 
 #include "access/amapi.h"
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "access/xlog.h"
 #include "access/xlogrecovery.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_tablespace_d.h"
 #include "catalog/pg_type_d.h"
 #include "commands/tablespace.h"
@@ -24,8 +27,10 @@
 #include "storage/latch.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
+#include "utils/rel.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
@@ -199,13 +204,73 @@ ff_refuse(PG_FUNCTION_ARGS)
 			 part[3] ? errhint("%s", part[3]) : 0));
 }
 
-/* Error 42501 unless the caller has the rights of a "reader" or "collector", see ff_grant(). */
+/* The version of the extension in this database; NULL: it is being dropped. */
+static char *
+installed_version(void)
+{
+	Relation	rel = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	char	   *version = NULL;
+	bool		isnull;
+
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("fillfactor_advisor"));
+	scan = systable_beginscan(rel, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+		version = TextDatumGetCString(heap_getattr(tuple, Anum_pg_extension_extversion,
+												   RelationGetDescr(rel), &isnull));
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return version;
+}
+
+/* Comparable; parts of a version are below 1,000. */
+static int
+version_number(const char *version)
+{
+	int			part[3] = {0};
+
+	(void) sscanf(version, "%d.%d.%d", &part[0], &part[1], &part[2]);
+	return (part[0] * 1000 + part[1]) * 1000 + part[2];
+}
+
+/*
+ * Error 55000 unless this library is of the version that made the SQL functions: they would miss
+ * functions of each other, or read rows that have other columns.  A package replaces the library
+ * before somebody updates the extension, and sessions keep the library that they have loaded.
+ */
+static void
+require_version(void)
+{
+	char	   *installed = installed_version();
+
+	if (installed == NULL || strcmp(installed, FF_VERSION) == 0)
+		return;
+	error_context_stack = NULL;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the library has version %s, the extension in this database %s", FF_VERSION,
+					installed),
+			 version_number(FF_VERSION) > version_number(installed)
+			 ? errhint("Run ALTER EXTENSION fillfactor_advisor UPDATE.")
+			 : errhint("Connect again. If it stays, restart the server if the library is in "
+					   "shared_preload_libraries, else install version %s of it.", installed)));
+}
+
+/*
+ * Error 42501 unless the caller has the rights of a "reader" or "collector", see ff_grant(); 55000
+ * if library and extension differ in version.
+ */
 void
 ff_require(const char *what)
 {
 	bool		collector = strcmp(what, "collector") == 0;
 	char	   *role;
 
+	require_version();
 	if (has_privs_of_role(GetUserId(),
 						  collector ? ROLE_PG_STAT_SCAN_TABLES : ROLE_PG_READ_ALL_STATS))
 		return;

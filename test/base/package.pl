@@ -119,6 +119,13 @@ foreach my $phase (sort keys %{ $meta->{prereqs} // {} })
 	}
 }
 
+# debian/watch finds the archive under the address that PGXN gives it (uscan takes the whole path, or nothing)
+my ($page, $pattern) = slurp_file("$dist/debian/watch") =~ m{^(https://pgxn\.org/\S+) \\\n (\S+)$}m;
+is($page, "https://pgxn.org/dist/$meta->{name}/", 'debian/watch reads the page of the distribution');
+my ($watched) = "/dist/$meta->{name}/$version/$zip" =~ m{^$pattern$};
+is($watched, $version, 'and its pattern finds the archive, and its version');
+unlike("/dist/$meta->{name}/$version/README.html", qr{^$pattern$}, 'but nothing else there');
+
 # The archive builds the extension that is tested, here quickly.
 my @make = ('make', '-s', "PG_CONFIG=$pg_config", 'with_llvm=no', 'COPT=-O0');
 runs($dist, [ @make, 'all' ], 'the archive builds');

@@ -1,12 +1,13 @@
 # An upgrade, tried with a next version that is made of this one: it has one more counter, page metric and argument of a
 # function. Upgraded and fresh databases have the same objects, history and what users built stay, and a dump of this
-# version can be restored where the next one is installed.
+# version can be restored where the next one is installed. While library and extension differ, calls say what to do.
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Beside qw(psql_beside hold);
 use ServerCopy qw(copy_server build_extension new_folder);
 use Test::More;
 
@@ -17,6 +18,10 @@ chomp(my $bindir = qx(pg_config --bindir));
 my $config = copy_server("$bindir/pg_config");
 my $node = PostgreSQL::Test::Cluster->new('upgrade', install_path => $config =~ s{/bin/pg_config$}{}r);
 $node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
+my $folder = $node->config_data('--pkglibdir');
+my $statements = -e "$folder/pg_stat_statements.so";
+$node->append_conf('postgresql.conf', "autovacuum = off\n" .
+	($statements ? "shared_preload_libraries = 'pg_stat_statements'\n" : ''));
 $node->start;
 
 # ---------------------------------------------------------------------------
@@ -25,6 +30,7 @@ $node->start;
 my $hub = -e qx($config --sharedir) =~ s/\n//r . '/extension/dblink.control';
 $node->safe_psql('postgres', 'CREATE DATABASE shop');
 sub shop { return $node->safe_psql($_[1] // 'shop', $_[0]); }
+shop('CREATE EXTENSION pg_stat_statements') if $statements;
 shop('CREATE EXTENSION fillfactor_advisor' . ($hub ? '; CREATE EXTENSION fillfactor_advisor_hub CASCADE' : ''));
 shop(q(CREATE TABLE t (id int PRIMARY KEY, v int);
 	INSERT INTO t SELECT g, 0 FROM generate_series(1, 1000) g;
@@ -32,11 +38,24 @@ shop(q(CREATE TABLE t (id int PRIMARY KEY, v int);
 	CREATE ROLE upgrade_collector;
 	SELECT ff_grant('upgrade_collector', 'collector');
 	CREATE VIEW mine AS SELECT relation, now, new FROM ff_advice));
-shop('UPDATE t SET v = v + 1; SELECT pg_stat_force_next_flush()');
-shop('CALL ff_collect()');
+foreach (1, 2)
+{
+	shop('UPDATE t SET v = v + 1; SELECT pg_stat_force_next_flush()');
+	shop('CALL ff_collect()');
+}
 my $history = q(SELECT count(*), sum(updated), sum(inserted) FROM ff_internal.counter_interval);
 my $before = shop($history);
-like($before, qr/^\d+\|1000\|1000$/, 'there is history before the upgrade');
+like($before, qr/^\d+\|2000\|1000$/, 'there is history before the upgrade');
+my $fits = q(SELECT f.made_at, f.choice, f.action, f.to_fillfactor, f.made_with, f.valid_for FROM ff_internal.fit f);
+my $valid = q(SELECT f.made_with = ff_internal.fit_made_with() AND f.valid_for =
+	ff_internal.fit_valid_for('t'::regclass, 100) FROM ff_internal.fit f);
+my $fit = shop($fits);
+is(shop($valid), 't', 'there is a fit');
+my $called = q(SELECT s.statement_id, s.text, sum(h.calls), sum(h.rows) FROM ff_internal.statement s
+	JOIN ff_internal.statement_history h USING (statement_id)
+	WHERE s.text ~ '^UPDATE t' AND s.closed_at IS NULL GROUP BY 1);
+my ($statement, $calls) = shop($called) =~ /^(\d+)\|UPDATE t SET v = v \+ \$1\|(\d+)/;
+ok($calls || !$statements, 'and a statement');
 my $dump = new_folder() . '/shop.sql';
 $node->command_ok([ 'pg_dump', '-f', $dump, '-d', $node->connstr('shop') ], 'it is dumped');
 
@@ -92,7 +111,39 @@ ALTER TABLE ff_internal.page_sample ADD COLUMN inserted_rows double precision;
 COMMENT ON COLUMN ff_internal.page_sample.inserted_rows IS 'live rows that were never updated';
 DROP FUNCTION @extschema@.ff_history(regclass, interval);
 ));
+# the model
+my ($model) = slurp_file("$top/src/model/sql.c") =~ /^#define MODEL_VERSION\t(\d+)/m;
+change('src/model/sql.c', "#define MODEL_VERSION\t$model", "#define MODEL_VERSION\t9$model");
+
+# ---------------------------------------------------------------------------
+# Library and extension differ
+# ---------------------------------------------------------------------------
+# sessions that have loaded the library of this version
+my $first = hold($node, 'shop', 1);
+my $second = hold($node, 'shop', 2);
+sub waiting
+{
+	my ($key, @calls) = @_;
+	return psql_beside($node, 'shop', "LOAD 'fillfactor_advisor'", "SELECT pg_advisory_lock($key)", @calls);
+}
+my @old = (waiting(1, 'CALL ff_collect()', 'ALTER EXTENSION fillfactor_advisor UPDATE'),
+	waiting(2, 'SELECT * FROM ff_advise()'));
+$_->reached foreach $first, $second;
 build_extension($config, $source);
+foreach my $call ('SELECT * FROM ff_advise()', 'SELECT * FROM ff_advice', 'CALL ff_collect()',
+	q(SELECT * FROM ff_sample('t')))
+{
+	my (undef, undef, $said) = $node->psql('shop', $call);
+	is($said =~ s/^psql:<stdin>:\d+: //r, "ERROR:  the library has version $next, the extension in this database $this\n" .
+		'HINT:  Run ALTER EXTENSION fillfactor_advisor UPDATE.', "new library, old extension: $call says what to do");
+}
+my $collections = shop('SELECT count(*) FROM ff_internal.collection');
+$first->release;
+my $older = "the library has version $this, the extension in this database $next";
+$older = qr/^failed: .*ERROR:  55000: $older\nHINT:  Connect again\. /s;
+like($old[0]->ended, $older, 'a session with the old library cannot update the extension');
+is(shop('SELECT count(*) FROM ff_internal.collection'), $collections + 1, 'but could still collect before');
+is(shop(q(SELECT extversion FROM pg_extension WHERE extname = 'fillfactor_advisor')), $this, 'and changed nothing');
 
 # ---------------------------------------------------------------------------
 # Upgraded, fresh and restored
@@ -103,8 +154,10 @@ sub catalog
 		"$top/test/queries/catalog.sql" ]))[0];
 }
 
-$node->restart;
 shop('ALTER EXTENSION fillfactor_advisor UPDATE');
+$second->release;
+like($old[1]->ended, $older, 'old library, new extension: a session that stayed says what to do');
+$node->restart;
 if ($hub)
 {
 	my (undef, undef, $said) = $node->psql('shop', 'SELECT * FROM ff_fleet');
@@ -126,15 +179,25 @@ my %fresh = map { $_ => 1 } @fresh;
 is(join("\n", grep { !$upgraded{$_} } @fresh), '', 'the upgraded database has all that a fresh one has');
 is(join("\n", grep { !$fresh{$_} } @upgraded), '', 'and nothing else');
 is(shop($history), $before, 'the history is still there');
+is(shop($fits), $fit, 'the fit, too');
+is(shop($valid), 'f', 'but it is of another model');
 is(shop('SELECT count(*) FROM mine'), shop('SELECT count(*) FROM ff_advice'), 'a view that a user made still works');
-# the first collection has no baseline of the new counter
-foreach (1, 2)
+# the first collection has no baseline of the new counter; the others are recent, with a third of the updates
+foreach (1 .. 3)
 {
 	shop('UPDATE t SET v = v + 1; SELECT count(*) FROM t; SELECT pg_stat_force_next_flush()');
 	shop('SET ROLE upgrade_collector; CALL ff_collect()');
 }
 like(shop('SELECT updated, rows_returned > 0 FROM ff_internal.counter_interval ORDER BY ended_at DESC LIMIT 1'),
 	qr/^1000\|t$/, 'a collector goes on, and counts what is new');
+isnt(shop($fits), $fit, 'the fit is made anew');
+is(shop($valid), 't', 'and of this model');
+SKIP:
+{
+	skip 'no pg_stat_statements here', 1 unless $statements;
+	is(shop($called), $statement . '|UPDATE t SET v = v + $1|' . ($calls + 3) . '|' . 1000 * ($calls + 3),
+		'a statement goes on where it was');
+}
 is(shop(q(SELECT (e.recent).rows_returned > 0 FROM ff_internal.evidence('t') e)), 't', 'what is new is evidence');
 is(shop('SELECT inserted_rows FROM ff_internal.page_sample ORDER BY sampled_at DESC LIMIT 1'), 0,
 	'a sample has what is new');
