@@ -235,7 +235,7 @@ image-tree: all
 
 # PGXS does not track includes.
 $(OBJS): $(wildcard src/*/*.h)
-src/base/server.o: fillfactor_advisor.control
+src/base/server.o src/base/server.bc: fillfactor_advisor.control
 
 # Queries and a dashboard for monitoring systems, see doc/operations.md.
 MONITORING     = grafana.json pgwatch.yaml postgres_exporter.yaml

@@ -344,7 +344,7 @@ WITH asked AS MATERIALIZED (
            -- as in horizon_holders(): another word may be a secret
            CASE WHEN NOT w.sender THEN (
                SELECT upper(k.word) FROM pg_get_keywords() k
-                WHERE k.word = lower(substring(a.query FROM E'^[\\s(]*([A-Za-z]+)'))) END AS doing
+                WHERE k.word = lower(substring(a.query FROM E'^[\\s(]*([A-Za-z]+)') COLLATE "C")) END AS doing
       FROM pg_stat_activity a CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender), here h
      WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
                 ELSE a.datid = h.oid AND a.pid <> pg_backend_pid()

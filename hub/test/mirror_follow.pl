@@ -47,6 +47,8 @@ is(value(q(SELECT count(*) FROM ff_internal.relation
 			WHERE o.relname = 'log') - interval '1 s')),
 	'1', 'a re-created one does not get that of the old one');
 is(unread(), '[]', 'all could be made');
+is(value(q(SELECT said->>'hot_indexed' FROM ff_internal.observed WHERE kind = 'server')), 'false',
+	'whether updates of indexed columns may be HOT is known');
 is(value(q(SELECT has_schema_privilege('pg_read_all_stats', 'elsewhere', 'USAGE'))), 't', 'readers may use a new schema');
 
 there(q(CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE DOMAIN amount AS numeric; CREATE TYPE pair AS (a int, b int);

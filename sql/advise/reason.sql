@@ -188,6 +188,7 @@ BEGIN
                          THEN ff_internal.besides_statements(e) END));
         WHEN 'old_snapshot' THEN
             ended := (SELECT ff_internal.minute(max(h.last_seen_at)) FROM ff_internal.horizon_history h
+                       WHERE h.last_seen_at >= (SELECT ff_internal.observed_since())
                       HAVING max(h.last_seen_at) < (SELECT max(c.began_at) FROM ff_internal.collection c));
             phrase := 'an old snapshot ' || CASE WHEN ended IS NULL THEN 'is' ELSE 'was' END || ' held';
             reason := e.held_back || coalesce('. It was held until ' || ended || ': wait for updates from after that; ',

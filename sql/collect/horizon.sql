@@ -18,7 +18,7 @@ AS $$
                (SELECT left(regexp_replace(s.text, '[[:cntrl:][:space:]]+', ' ', 'g'), 200)
                   FROM ff_internal.statement s WHERE s.queryid = a.query_id AND s.closed_at IS NULL LIMIT 1),
                (SELECT upper(k.word) FROM pg_get_keywords() k
-                 WHERE k.word = lower(substring(a.query FROM '^[\s(]*([A-Za-z]+)')))) END
+                 WHERE k.word = lower(substring(a.query FROM '^[\s(]*([A-Za-z]+)') COLLATE "C"))) END
       FROM ff_internal.server v CROSS JOIN pg_stat_activity a
      CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender)
      WHERE v.observed IS NULL

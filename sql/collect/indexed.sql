@@ -123,8 +123,8 @@ BEGIN
 END
 $$;
 
--- The tables that a name without a schema may mean: those of the name with all of these columns (NULL: any). NULL if
--- one of that name is temporary, which hides them, or if too many are to weigh each against all others.
+-- The tables that a name without a schema may mean: those of the name with all of these columns (NULL: any); none if too
+-- many have it to weigh each against all others. NULL if one is temporary, which hides them.
 CREATE FUNCTION ff_internal.tables_named(relation_name text, columns text[]) RETURNS oid[]
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan
@@ -138,12 +138,12 @@ BEGIN
                        SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = t.oid AND NOT a.attisdropped)),
                    '{}')
               FROM pg_class t WHERE t.oid = ANY (named) AND cardinality(named) <= too_many
-            HAVING bool_or(t.relpersistence = 't') IS NOT TRUE AND cardinality(named) <= too_many);
+            HAVING bool_or(t.relpersistence = 't') IS NOT TRUE);
 END
 $$;
 
 -- The part (0 to 1) of what statements did to "relation_name", without a schema, that this table of the name counts: of
--- the rows that the tables with these columns had written since a time, NULL: ever. NULL: they cannot mean it.
+-- the rows that the tables with these columns had written since a time, NULL: ever. NULL: it is none of these tables.
 CREATE FUNCTION ff_internal.part_of_named(
     relation oid, relation_name text, columns text[], command text, since timestamptz) RETURNS float8
 LANGUAGE plpgsql STABLE
@@ -153,7 +153,7 @@ DECLARE
     tables CONSTANT oid[] := ff_internal.tables_named(relation_name, columns);
 BEGIN
     RETURN CASE WHEN relation = ANY (tables) AND cardinality(tables) > 1
-                THEN (SELECT sum(w.rows) FILTER (WHERE o.oid = relation) / nullif(sum(w.rows), 0)
+                THEN (SELECT coalesce(sum(w.rows) FILTER (WHERE o.oid = relation) / nullif(sum(w.rows), 0), 0)
                         FROM unnest(tables) o(oid)
                        CROSS JOIN LATERAL (SELECT o.oid UNION
                                            SELECT q.relid FROM pg_partition_tree(o.oid) q) m(oid)
@@ -178,16 +178,16 @@ BEGIN ATOMIC
       FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a) n(oid)
       JOIN pg_class c ON c.oid = n.oid
      CROSS JOIN LATERAL (SELECT c.relname::text COLLATE "default",
-                                ff_internal.tables_named(c.relname, NULL) IS NOT NULL OFFSET 0) w(name, weighed)
+                                ff_internal.tables_named(c.relname, NULL) OFFSET 0) w(name, tables)
      -- two lookups by index, and the names of none but these: there may be as many statements as tables
      CROSS JOIN LATERAL (
            SELECT o, 1 FROM ff_internal.statement_target o
-            WHERE o.relid = c.oid AND NOT (o.shared AND w.weighed AND o.relation_name = w.name)
+            WHERE o.relid = c.oid AND NOT (o.shared AND w.tables IS NOT NULL AND o.relation_name = w.name)
            UNION ALL
            SELECT o, coalesce(p.part, CASE WHEN o.relid = c.oid THEN 1 END)
              -- once for all that change the same columns
              FROM (SELECT DISTINCT d.command, d.columns FROM ff_internal.statement_target d
-                    WHERE d.shared AND w.weighed AND d.relation_name = w.name OFFSET 0) d
+                    WHERE d.shared AND w.tables <> '{}' AND d.relation_name = w.name OFFSET 0) d
             CROSS JOIN LATERAL (
                   SELECT ff_internal.part_of_named(c.oid, w.name, d.columns, d.command, since) OFFSET 0) p(part)
              JOIN ff_internal.statement_target o

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 112;
+use Test::More tests => 115;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -556,18 +556,29 @@ sub parts
 {
 	return value(q(BEGIN;
 		SET LOCAL track_functions = 'all';
-		SELECT count(t.part) || ' ' || coalesce(round(sum(t.part)::numeric, 2), 0) FROM ff_internal.targets_of('tenant1.common'::regclass, NULL) t;
+		SELECT count(t.part) || ' ' || coalesce(round(sum(t.part)::numeric, 2), 0)
+			FROM ff_internal.targets_of('tenant1.common'::regclass, NULL) t;
 		SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE funcname = 'part_of_named';
 		COMMIT));
 }
 tenants(1, 20);
-value(q(INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, reason, columns, shared)
+value(q(INSERT INTO ff_internal.statement_target (statement_id, "position", command, how, relation_name, reason,
+		columns, shared)
 	SELECT -g, 1, 'UPDATE', 'top', 'common', 'several tables of that name', '{v}', true FROM generate_series(1, 20) g));
-is(parts(), "20 1.00\n1", 'each statement about one of many tables of a name counts by its part, found once for all of them');
+is(parts(), "20 1.00\n1",
+	'each statement about one of many tables of a name counts by its part, found once for all of them');
 tenants(21, 60);
 is(parts(), "0 0\n0", 'those that may mean one of too many tables count for none');
+value(q(UPDATE ff_internal.statement_target SET relid = 'tenant1.common'::regclass, reason = NULL
+	WHERE relation_name = 'common'));
+is(parts(), "0 0\n0", 'nor for the one that had the name alone');
+value("DROP SCHEMA tenant$_ CASCADE") foreach (21 .. 60);
+is(parts(), "20 1.00\n1", 'until fewer have the name');
+value(q(DELETE FROM ff_internal.counter_interval i USING ff_internal.relation r
+	WHERE r.rel_id = i.rel_id AND r.relid = 'tenant1.common'::regclass));
+is(parts(), "0 0\n1", 'and nothing of what others did is its own');
 value(q(DELETE FROM ff_internal.statement_target WHERE relation_name = 'common'));
-value("DROP SCHEMA tenant$_ CASCADE") foreach (1 .. 60);
+value("DROP SCHEMA tenant$_ CASCADE") foreach (1 .. 20);
 
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/,
 	'the log has no crash and no leak');

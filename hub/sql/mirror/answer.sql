@@ -25,8 +25,8 @@ BEGIN
     SELECT * INTO s
       FROM jsonb_to_record(said->'server') x(database text, database_oid oid, system_identifier bigint, timeline bigint,
            server_version integer, in_recovery boolean, read_at timestamptz, started_at timestamptz,
-           database_reset timestamptz, cluster_reset timestamptz, track_counts boolean, open_writers integer,
-           next_xid xid8, busy_ms float8, blocks_read bigint, read_ms float8, extensions name[]);
+           hot_indexed boolean, database_reset timestamptz, cluster_reset timestamptz, track_counts boolean,
+           open_writers integer, next_xid xid8, busy_ms float8, blocks_read bigint, read_ms float8, extensions name[]);
     IF (length(s.database) BETWEEN 1 AND 63 AND s.database_oid > 0 AND s.server_version BETWEEN 130000 AND 999999
         AND s.track_counts IS NOT NULL AND s.in_recovery IS NOT NULL AND s.open_writers >= 0
         AND s.read_at > '2020-01-01' AND s.read_at < clock_timestamp() + interval '1 day' AND isfinite(s.started_at)

@@ -48,20 +48,21 @@ BEGIN
       LEFT JOIN LATERAL pg_options_to_table(s.srvoptions) o ON true
      GROUP BY m.server;
     asked := ff_hub.known();
-    FOR attempt IN 1 .. 3 LOOP
+    -- once for each kind of fault
+    FOR attempt IN 1 .. 4 LOOP
         BEGIN
             answer := ff_hub.ask(server, ff_hub.observation(asked))::jsonb;
             EXIT;
         EXCEPTION
             WHEN lock_not_available OR internal_error OR character_not_in_repertoire OR untranslatable_character THEN
-                IF attempt = 3 THEN
+                IF attempt = 4 THEN
                     RAISE;
                 END IF;
                 asked := asked || CASE SQLSTATE WHEN '55P03' THEN '{"sizes": false}' WHEN 'XX000' THEN '{}'
                                                 ELSE '{"statements": 0}' END::jsonb;
             WHEN insufficient_privilege OR io_error OR undefined_file THEN
                 -- stat() of a file; but if no size was asked for, a right or something else is missing
-                IF attempt = 3 OR asked ? 'sizes' THEN
+                IF attempt = 4 OR asked ? 'sizes' THEN
                     RAISE;
                 END IF;
                 asked := asked || '{"sizes": false}';
