@@ -13,7 +13,7 @@ RETURN coalesce(
              SELECT d.objid FROM pg_depend d
               WHERE d.classid = 'pg_constraint'::regclass AND d.refclassid = 'pg_class'::regclass
                 AND d.refobjid = index) n
-       JOIN pg_constraint c ON c.oid = n.oid AND c.conindid = index
+      CROSS JOIN LATERAL (SELECT k.* FROM pg_constraint k WHERE k.oid = n.oid AND k.conindid = index OFFSET 0) c
       ORDER BY c.contype = 'f', c.conname LIMIT 1),
     (SELECT CASE WHEN i.indisunique THEN 'unique index' WHEN i.indisreplident THEN 'replica identity'
                  -- CLUSTER with a sort counts no scan

@@ -389,10 +389,15 @@ SKIP:
 	is(value('SELECT state FROM ff_fleet'), 'ok', "$from: and asked");
 }
 moved($from, 604800);
-isnt(value($fits), $fit, "$from: the fit is made anew");
-is(value(q(SELECT f.made_with = ff_internal.fit_made_with() AND f.valid_for = ff_internal.fit_valid_for(r.relid, 100)
-	FROM ff_internal.fit f JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't')), 't',
-	"$from: and of this server");
+SKIP:
+{
+	skip 'until there is work, the fit of a server with the same settings stands', 2 if $from =~ / (\d+) to \1$/;
+	isnt(value($fits), $fit, "$from: the fit is made anew");
+	is(value(q(SELECT f.made_with = ff_internal.fit_made_with()
+			AND f.valid_for = ff_internal.fit_valid_for(r.relid, 100)
+		FROM ff_internal.fit f JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't')), 't',
+		"$from: and of this server");
+}
 SKIP:
 {
 	skip 'no pg_stat_statements here', 2 unless $statements;

@@ -93,6 +93,7 @@ SELECT is(:'then'::text, '{} 0', 'but not on a server that counts HOT updates of
 -- with as many constraints as indexes, a pass over all of them for each takes minutes
 BEGIN;
 SET LOCAL enable_seqscan = off;
+DISCARD PLANS;
 SELECT pg_stat_get_xact_numscans('pg_constraint'::regclass) AS before \gset
 SELECT is((SELECT count(needed) + count(ff_internal.drop_index(oid)) > 0 FROM of)::text || ' '
 	|| pg_stat_get_xact_numscans('pg_constraint'::regclass) - :before, 'true 0',
