@@ -123,8 +123,8 @@ BEGIN
 END
 $$;
 
--- The tables that a name without a schema may mean: those of the name with all of these columns (NULL: any); none if too
--- many have it to weigh each against all others. NULL if one is temporary, which hides them.
+-- The tables that a name without a schema may mean: those of the name with all of these columns (NULL: any); none if
+-- too many have it to weigh each against all others. NULL if one is temporary, which hides them.
 CREATE FUNCTION ff_internal.tables_named(relation_name text, columns text[]) RETURNS oid[]
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan

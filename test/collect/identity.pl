@@ -388,16 +388,14 @@ SKIP:
 	value("ALTER SERVER own OPTIONS (SET host '$host', SET port '$port'); CALL ff_fleet_refresh()");
 	is(value('SELECT state FROM ff_fleet'), 'ok', "$from: and asked");
 }
+# as if made a day before
+value(q(UPDATE ff_internal.fit SET made_at = made_at - interval '1 day'));
+$fit = value($fits);
 moved($from, 604800);
-SKIP:
-{
-	skip 'until there is work, the fit of a server with the same settings stands', 2 if $from =~ / (\d+) to \1$/;
-	isnt(value($fits), $fit, "$from: the fit is made anew");
-	is(value(q(SELECT f.made_with = ff_internal.fit_made_with()
-			AND f.valid_for = ff_internal.fit_valid_for(r.relid, 100)
-		FROM ff_internal.fit f JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't')), 't',
-		"$from: and of this server");
-}
+isnt(value($fits), $fit, "$from: the fit is made anew");
+is(value(q(SELECT f.made_with = ff_internal.fit_made_with() AND f.valid_for = ff_internal.fit_valid_for(r.relid, 100)
+	FROM ff_internal.fit f JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't')), 't',
+	"$from: and of this server");
 SKIP:
 {
 	skip 'no pg_stat_statements here', 2 unless $statements;
@@ -406,7 +404,8 @@ SKIP:
 		"$from: statements are still listed");
 	work('UPDATE t SET v = 9 WHERE id <= 3');
 	collect();
-	is(value(q(SELECT calls, rows FROM ff_statements('t') WHERE query ~ 'id <= ')), '1|3',
+	# from 17 on, also its call before the first collection that showed it
+	like(value(q(SELECT calls, rows FROM ff_statements('t') WHERE query ~ 'id <= ')), qr/^(1\|3|2\|6)$/,
 		"$from: those of the new server are counted from now on");
 }
 $node->stop;
