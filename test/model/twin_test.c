@@ -69,6 +69,12 @@ test_look(void)
 	   v.update_age[0] == 1 && v.update_age[3] == 289, "one row of a page updated later: two groups on an old page");
 	ok(twin.count.prunes == 1 && twin.ndead == 290 - 29 + 1, "an update on a full page prunes it");
 
+	/* the row of a full page moves to another one */
+	l.class[0].rows = 1;
+	ff_twin_start(&twin, &l, 100, 3);
+	run_updates(1);
+	ok(twin.count.moved == 1 && twin.count.touched == 2, "an update that leaves its page touches both pages");
+
 	/* half of the rows of the first page, 16 transactions after it was loaded */
 	l.class[0].rows = 14;
 	ff_twin_start(&twin, &l, 50, 3);
