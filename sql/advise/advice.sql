@@ -189,8 +189,8 @@ AS $$
      CROSS JOIN LATERAL ff_internal.words(v.evidence, v.fit, v.decision) t
      CROSS JOIN LATERAL (SELECT ff_internal.updates_per_s(v.evidence)) u(per_s)
      CROSS JOIN LATERAL (SELECT e.window_s >= ff_internal.threshold('RATES')) h(told)
-     CROSS JOIN LATERAL (SELECT ff_internal.rows_now(v.evidence, v.fit, v.decision)) r(fits)
       -- OFFSET, here and below: the filter runs before the function, or the function once
+     CROSS JOIN LATERAL (SELECT ff_internal.rows_now(v.evidence, v.fit, v.decision) OFFSET 0) r(fits)
       LEFT JOIN LATERAL (SELECT b.* FROM (SELECT WHERE d.changes OR d.rewrite = 'pays' OFFSET 0) o,
                                          ff_internal.effect(v.evidence, v.fit, v.decision) b) b ON true
       LEFT JOIN LATERAL (

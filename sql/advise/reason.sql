@@ -404,7 +404,8 @@ BEGIN
             WHEN d.cause = 'settling' THEN 'becomes HOT by itself'
             WHEN d.action = 'keep' AND d.lacks_room THEN 'no step is clearly better' ELSE cause.phrase END;
         said := ff_internal.words_of_action(e, f, d);
-        refused := ff_internal.words_of_refusal(d.best_refused, d.best_step, e, f, d);
+        refused := CASE WHEN d.best_refused IS NOT NULL
+                        THEN ff_internal.words_of_refusal(d.best_refused, d.best_step, e, f, d) END;
         reason := concat(
             cause.reason,
             -- what holds for the best step as well is said of that one

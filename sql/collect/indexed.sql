@@ -1,9 +1,10 @@
 -- The columns whose change keeps an update from being HOT, and how many updates change them.
 -- Functions that all tables need are planned once a session (plan_cache_mode), not once a table.
 
--- Whether updates of a column in such an index may be HOT on a server of this version: BRIN, from PostgreSQL 16 on.
--- NULL: no index access method.
-CREATE FUNCTION ff_internal.summarizing(access_method oid, server_version integer) RETURNS boolean
+-- Whether updates of a column in such an index may be HOT on this server (columns of view server): BRIN, from
+-- PostgreSQL 16 on, or all. NULL: no index access method.
+CREATE FUNCTION ff_internal.summarizing(access_method oid, server_version integer, hot_indexed boolean)
+RETURNS boolean
 LANGUAGE c STRICT STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_summarizing';
 
@@ -104,7 +105,7 @@ BEGIN
                    FROM ff_internal.server s, pg_class c
                   CROSS JOIN LATERAL ff_internal.index_columns(c.oid) k
                   WHERE c.oid = ANY (indexes)
-                    AND NOT (s.hot_indexed OR ff_internal.summarizing(c.relam, s.server_version))
+                    AND NOT ff_internal.summarizing(c.relam, s.server_version, s.hot_indexed)
                   ORDER BY 1);
 END
 $$;

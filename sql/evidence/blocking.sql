@@ -46,7 +46,7 @@ LANGUAGE sql STABLE ROWS 10
 AS $$
     WITH indexed AS MATERIALIZED (
         SELECT i.indexrelid, i.indisprimary,
-               coalesce(s.hot_indexed OR ff_internal.summarizing(c.relam, s.server_version), false) AS summarizing,
+               coalesce(ff_internal.summarizing(c.relam, s.server_version, s.hot_indexed), false) AS summarizing,
                k.column_name::text AS name, k.role, p.changed < 0.02 * p.compared AS still
           FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid

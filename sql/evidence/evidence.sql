@@ -3,7 +3,9 @@
 -- The window: src/evidence/window.c.
 
 CREATE FUNCTION ff_internal.window_add(
-    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz, counted record) RETURNS internal
+    state internal, fresh boolean, began_at timestamptz, ended_at timestamptz,
+    inserted bigint, updated bigint, hot_updated bigint, newpage_updated bigint, deleted bigint, seq_scans bigint,
+    index_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_add';
 
@@ -11,9 +13,11 @@ CREATE FUNCTION ff_internal.window_sum(state internal) RETURNS ff_internal.table
 LANGUAGE c STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'ff_window_sum';
 
--- Sums of the intervals of one table; fresh: after the last change of fillfactor or indexes; counted: has the columns
--- of counters.
-CREATE AGGREGATE ff_internal.window_of(fresh boolean, began_at timestamptz, ended_at timestamptz, counted record)
+-- Sums of the intervals of one table; fresh: after the last change of fillfactor or indexes.
+CREATE AGGREGATE ff_internal.window_of(
+    fresh boolean, began_at timestamptz, ended_at timestamptz,
+    inserted bigint, updated bigint, hot_updated bigint, newpage_updated bigint, deleted bigint, seq_scans bigint,
+    index_scans bigint, blocks_fetched bigint, blocks_hit bigint, vacuums bigint)
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
 -- The sums of these tables' intervals in the lookback, or of all tables' (NULL); for evidence(), with its settings.
@@ -31,7 +35,10 @@ BEGIN
     RETURN QUERY
     -- evaluated once, not for each interval
     WITH x AS MATERIALIZED (SELECT * FROM ff_internal.last_change c WHERE ids IS NULL OR c.rel_id = ANY (ids))
-    SELECT i.rel_id, ff_internal.window_of(x.rel_id IS NULL OR i.began_at >= x.changed_at, i.began_at, i.ended_at, i)
+    SELECT i.rel_id, ff_internal.window_of(
+               x.rel_id IS NULL OR i.began_at >= x.changed_at, i.began_at, i.ended_at, i.inserted, i.updated,
+               i.hot_updated, i.newpage_updated, i.deleted, i.seq_scans, i.index_scans, i.blocks_fetched, i.blocks_hit,
+               i.vacuums)
       FROM ff_internal.counter_interval i
       LEFT JOIN x ON x.rel_id = i.rel_id
      -- rollup: of all tables, the index finds the intervals of the lookback
@@ -64,7 +71,7 @@ AS $$
                      AND NOT EXISTS (SELECT FROM ff_internal.server v, pg_index i
                                        JOIN pg_class c ON c.oid = i.indexrelid
                                       WHERE i.indrelid = $1 AND i.indislive AND NOT i.indisprimary
-                                        AND NOT (v.hot_indexed OR ff_internal.summarizing(c.relam, v.server_version)))
+                                        AND NOT ff_internal.summarizing(c.relam, v.server_version, v.hot_indexed))
                 THEN 0 END
       FROM ff_internal.updates_seen($1, began_at) s
      WHERE s.rows > 0

@@ -323,8 +323,9 @@ ff_summarizing(PG_FUNCTION_ARGS)
 
 	if (routine == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_BOOL(PG_GETARG_INT32(1) >= 160000 &&
-				   (PG_GETARG_OID(0) == BRIN_AM_OID || ff_am_summarizing(routine)));
+	PG_RETURN_BOOL(PG_GETARG_BOOL(2) ||
+				   (PG_GETARG_INT32(1) >= 160000 &&
+					(PG_GETARG_OID(0) == BRIN_AM_OID || ff_am_summarizing(routine))));
 }
 
 /*

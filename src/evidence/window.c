@@ -32,7 +32,7 @@ enum
 	FRESH_ARG = 1,				/* after the last change of fillfactor or indexes */
 	BEGAN_ARG,
 	ENDED_ARG,
-	COUNTED_ARG
+	COUNTED_ARG					/* the first of type counters, all in its order: a row costs twice the time */
 };
 
 /* One interval, hour or day. */
@@ -130,12 +130,11 @@ ff_window_add(PG_FUNCTION_ARGS)
 
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "window_add called outside an aggregate");
+	Assert(PG_NARGS() == COUNTED_ARG + counters->natts);
 	w = PG_ARGISNULL(0) ? begin_window(context, counters) : (Window *) PG_GETARG_POINTER(0);
-	for (int i = FRESH_ARG; i <= COUNTED_ARG; i++)
-		if (PG_ARGISNULL(i))
-			PG_RETURN_POINTER(w);
-	ff_read_counters(fcinfo, COUNTED_ARG, counters, count);
-	if (count[w->updated] < 0)
+	for (int i = 0; i < w->counters; i++)
+		count[i] = PG_ARGISNULL(COUNTED_ARG + i) ? -1 : PG_GETARG_INT64(COUNTED_ARG + i);
+	if (PG_ARGISNULL(FRESH_ARG) || PG_ARGISNULL(BEGAN_ARG) || PG_ARGISNULL(ENDED_ARG) || count[w->updated] < 0)
 		PG_RETURN_POINTER(w);
 	s = find_span(w, PG_GETARG_BOOL(FRESH_ARG), PG_GETARG_TIMESTAMPTZ(BEGAN_ARG),
 				  PG_GETARG_TIMESTAMPTZ(ENDED_ARG));

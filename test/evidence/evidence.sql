@@ -8,11 +8,6 @@ SET LOCAL client_min_messages = warning;
 -- ---------------------------------------------------------------------------
 -- What is recent
 -- ---------------------------------------------------------------------------
-CREATE FUNCTION counters(updated bigint, hot bigint DEFAULT 0, newpage bigint DEFAULT 0)
-RETURNS ff_internal.counters
-LANGUAGE sql AS $$
-	SELECT jsonb_populate_record(ROW (0, 0, 0, 0, 0, 0, 0, 0, 0, 0)::ff_internal.counters,
-		jsonb_build_object('updated', updated, 'hot_updated', hot, 'newpage_updated', newpage)) $$;
 -- intervals of a minute, the newest first; the first FRESH of them came after the last change
 CREATE FUNCTION recent(updated bigint[], newpage bigint[] DEFAULT NULL, fresh int DEFAULT 99, OUT updated_ bigint,
 	OUT hot bigint, OUT newpage_ bigint)
@@ -20,7 +15,7 @@ LANGUAGE sql AS $$
 	SELECT (w.recent).updated, (w.recent).hot_updated, (w.recent).newpage_updated
 	  FROM (SELECT (ff_internal.window_of(u.n <= fresh, now() - u.n * interval '1 min',
 	                    now() - (u.n - 1) * interval '1 min',
-	                    counters(u.v, u.v / 2, CASE WHEN newpage IS NULL THEN 0 ELSE newpage[u.n] END))).*
+	                    0, u.v, u.v / 2, CASE WHEN newpage IS NULL THEN 0 ELSE newpage[u.n] END, 0, 0, 0, 0, 0, 0)).*
 	          FROM unnest(updated) WITH ORDINALITY u(v, n)) w $$;
 SELECT is(recent('{10,25,25,30}')::text, '(35,17,0)', 'recent: the newest intervals with a third of the updates');
 SELECT is(recent('{30,60}')::text, '(30,15,0)', 'recent: exactly a third is enough');
@@ -32,26 +27,25 @@ SELECT is(recent('{300,400,10000,300}')::text, '(700,350,0)',
 SELECT is(recent('{300,150,10000}')::text, '(10450,5225,0)', 'recent: it counts if the others are too few to judge');
 SELECT is(recent('{300,10000,10000}')::text, '(10300,5150,0)', 'recent: what happens twice counts');
 SELECT is((SELECT (w.intervals, w.counted, w.cycles, (w.since).updated)::text
-	FROM (SELECT (ff_internal.window_of(false, now(), now(), o)).*
-	        FROM (SELECT ROW (1, 2, 1, 0, 3, 4, 5, 6, 7, 8)::ff_internal.counters) i(o)) w),
+	FROM (SELECT (ff_internal.window_of(false, now(), now(), 1, 2, 1, 0, 3, 4, 5, 6, 7, 8)).*) w),
 	'(1,"(1,2,1,0,3,4,5,6,7,8)",1,0)', 'the sum of one interval is that interval');
 -- nine tenths of the updates in one hour and a tenth in another are hardly more than one cycle
 SELECT is((SELECT round(w.cycles::numeric, 2)
-	FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, counters(n, n))).*
+	FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, n, n, 0, 0, 0, 0, 0, 0, 0)).*
              FROM (VALUES (170, 400), (160, 500), (350, 100)) v(minutes, n),
                  LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w),
              1.22, 'cycles are hours, weighted by their updates');
-SELECT is((SELECT w.cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, counters(5))).*
+SELECT is((SELECT w.cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0)).*
              FROM (VALUES (10), (20), (30)) v(minutes),
                  LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w),
              1::float8, 'three intervals of one hour are one cycle');
-SELECT is(ff_internal.window_of(true, NULL, NULL, counters(1))::text,
+SELECT is(ff_internal.window_of(true, NULL, NULL, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)::text,
 	format('(,0,"%1$s",,,"%1$s","%1$s")', '(0,0,0,0,0,0,0,0,0,0)'),
 	'no intervals: zeros and NULLs');
 -- one interval a minute over three days: minutes, hours, days
 SELECT ok(w.intervals BETWEEN 120 + 45 AND 60 * 3 + 24 * 3 + 2,
 	'old intervals count as hours, very old ones as days')
-  FROM (SELECT (ff_internal.window_of(true, t - interval '1 min', t, counters(1, 1))).*
+  FROM (SELECT (ff_internal.window_of(true, t - interval '1 min', t, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0)).*
           FROM generate_series(now() - interval '3 days' + interval '1 min', now(), '1 min') t) w;
 
 -- ---------------------------------------------------------------------------

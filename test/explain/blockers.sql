@@ -11,7 +11,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(115);
+SELECT plan(116);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int,
@@ -100,13 +100,15 @@ SELECT is((SELECT count(needed) + count(ff_internal.drop_index(oid)) > 0 FROM of
 	'the constraints of an index are found by index');
 COMMIT;
 SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'brin'),
-	current_setting('server_version_num')::integer),
+	current_setting('server_version_num')::integer, false),
 	:'summarizing'::boolean, 'BRIN is summarizing from PostgreSQL 16 on');
 SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree'),
-	current_setting('server_version_num')::integer),
+	current_setting('server_version_num')::integer, false),
 	false, 'B-tree is not summarizing');
+SELECT ok(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'btree'), 190000, true),
+	'where no index keeps updates from being HOT, B-tree does not either');
 SELECT is(ff_internal.summarizing((SELECT oid FROM pg_am WHERE amname = 'heap'),
-	current_setting('server_version_num')::integer),
+	current_setting('server_version_num')::integer, true),
 	NULL, 'NULL for heap, which is no index method');
 
 -- before any collection
