@@ -157,8 +157,8 @@ CREATE FUNCTION ff_internal.words_of_cause(
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    fits  CONSTANT integer := ff_internal.rows_now(e, f, d);
     moved CONSTANT text := ff_internal.of_recent_updates(e.newpage_share) || ' left their page because it was full';
+    fits  integer;
     ended text;
 BEGIN
     CASE d.seen_cause
@@ -195,6 +195,7 @@ BEGIN
                                               '. End it first, because more room would only fill up as well; ')
                       || 'ff_horizon() names it';
         WHEN 'batch_update' THEN
+            fits := ff_internal.rows_now(e, f, d);
             phrase := format('%s rows a page at once', round(e.update_group_rows::numeric));
             reason := format('%s; one transaction updates %s rows of a page together, of the %s that fit it', moved,
                              round(least(e.update_group_rows, fits)::numeric), fits);
