@@ -315,13 +315,16 @@ AS $$
     -- Tables that were altered, whose evidence grew by a tenth (chosen) since their fit or has become enough to judge
     -- by, or whose fit was made with other settings or is a day old: then also those with advice to change, which may
     -- be outdated without activity.
+    WITH m(enough, made_with) AS MATERIALIZED (
+        SELECT ff_internal.setting('min_updates'), ff_internal.fit_made_with()
+    )
     SELECT r.rel_id
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL
       LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
      CROSS JOIN LATERAL (SELECT coalesce(f.to_fillfactor <> f.from_fillfactor, false), c.began_at - f.made_at)
                         a(stands, age)
-     CROSS JOIN (SELECT ff_internal.setting('min_updates'), ff_internal.fit_made_with()) m(enough, made_with)
+     CROSS JOIN m
      -- since the last fit, or for the last hour
      CROSS JOIN LATERAL (
            SELECT sum(i.updated) AS updated, sum(i.updated - i.hot_updated) AS non_hot,

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(193);
+SELECT plan(194);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -693,6 +693,14 @@ SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor,
 	FROM by_memory a, by_memory b WHERE a.ratio = 1 AND b.ratio = 10;
 SELECT cmp_ok(b.gain, '>', a.gain, 'ten times memory: room saves more than in a small table')
 	FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
+-- which tables are due: 10,000 stored fits are not 10,000 hashes of the settings
+SET LOCAL track_functions = 'all';
+CREATE FUNCTION hashed() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+	SELECT coalesce(pg_stat_get_xact_function_calls('ff_internal.fit_made_with()'::regprocedure), 0) $$;
+SELECT hashed() AS before, max(collection_id) AS id FROM ff_internal.collection \gset
+SELECT count(*) FROM ff_internal.fits_due(:id) \g /dev/null
+SELECT is((SELECT count(*) > 1 FROM ff_internal.fit)::text || ' ' || (hashed() - :before), 'true 1',
+	'settings are hashed once a collection, not once a fit');
 SELECT is(read_us, NULL, 'without track_io_timing the time of a page read is unknown') FROM ff_internal.io_speed();
 SELECT * FROM finish();
 ROLLBACK;
