@@ -10,13 +10,14 @@ $observe$, E'; \n'), $$'{}'::jsonb AS asked$$, quote_literal(asked) || '::jsonb 
 $function$;
 
 -- What the source need not send again, and of how many tables it may send more: half of the locks that this server has
--- for one transaction are enough for these, with three indexes each.
+-- for one transaction are enough for these, with three indexes each. At most 1,000 (chosen), because each takes
+-- longer the more its transaction made already.
 CREATE FUNCTION ff_hub.known() RETURNS jsonb
 LANGUAGE sql STABLE
 AS $$
     SELECT jsonb_build_object('shapes', m.shapes, 'counters', m.counters, 'since', m.clock,
-               'most', 1 + current_setting('max_locks_per_transaction')::bigint
-                           * current_setting('max_connections')::bigint / 20,
+               'most', least(1000, 1 + current_setting('max_locks_per_transaction')::bigint
+                                       * current_setting('max_connections')::bigint / 20),
                'statements', ff_internal.setting('statements') + s.others, 'texts', s.keys)
       FROM ff_hub.mirror m
      CROSS JOIN (SELECT count(*) FILTER (WHERE s.kind = 'other') AS others,
