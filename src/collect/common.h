@@ -10,7 +10,7 @@
 #include "nodes/pg_list.h"
 
 /* Most columns of type counters: a window has that many numbers for each of its spans. */
-#define FF_MAX_COUNTERS	10
+#define FF_MAX_COUNTERS	12
 
 /* counters.c */
 extern TupleDesc ff_counters_desc(FunctionCallInfo fcinfo);

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "utils/timestamp.h"
 
@@ -32,7 +33,7 @@ enum
 	FRESH_ARG = 1,				/* after the last change of fillfactor or indexes */
 	BEGAN_ARG,
 	ENDED_ARG,
-	COUNTED_ARG					/* the first of type counters, all in its order: a row costs twice the time */
+	COUNTED_ARG					/* type counters, each column an argument: a row would cost twice the time */
 };
 
 /* One interval, hour or day. */
@@ -77,11 +78,19 @@ floor_to(TimestampTz at, int64 length)
 }
 
 static Window *
-begin_window(MemoryContext context, TupleDesc counters)
+begin_window(FunctionCallInfo fcinfo, MemoryContext context, TupleDesc counters)
 {
 	Window	   *w = MemoryContextAllocZero(context, sizeof(Window));
 	TimestampTz now = GetCurrentTransactionStartTimestamp();
+	int			given = PG_NARGS() - COUNTED_ARG;
 
+	for (int i = 0; i < given; i++)
+		if (get_fn_expr_argtype(fcinfo->flinfo, COUNTED_ARG + i) != INT8OID)
+			given = -1;
+	if (given != counters->natts)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("window_of() takes the %d columns of type counters", counters->natts)));
 	w->counters = counters->natts;
 	w->updated = SPI_fnumber(counters, "updated") - 1;
 	w->whole_hours = floor_to(now - HOURS_APART * USECS_PER_HOUR, USECS_PER_HOUR);
@@ -130,8 +139,7 @@ ff_window_add(PG_FUNCTION_ARGS)
 
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "window_add called outside an aggregate");
-	Assert(PG_NARGS() == COUNTED_ARG + counters->natts);
-	w = PG_ARGISNULL(0) ? begin_window(context, counters) : (Window *) PG_GETARG_POINTER(0);
+	w = PG_ARGISNULL(0) ? begin_window(fcinfo, context, counters) : (Window *) PG_GETARG_POINTER(0);
 	for (int i = 0; i < w->counters; i++)
 		count[i] = PG_ARGISNULL(COUNTED_ARG + i) ? -1 : PG_GETARG_INT64(COUNTED_ARG + i);
 	if (PG_ARGISNULL(FRESH_ARG) || PG_ARGISNULL(BEGAN_ARG) || PG_ARGISNULL(ENDED_ARG) || count[w->updated] < 0)

@@ -379,7 +379,7 @@ SELECT is((now, kind, holder, role_name, held_s, xids)::text,
 	(true, 'idle in transaction', 'pid 4711', 'web'::name, 86400 + 1200::float8, 9000::bigint)::text,
 	'a holder of the source, until it was read')
 	FROM ff_horizon();
-SELECT ok(ff_internal.summarizing(a.oid, 160000) AND NOT ff_internal.summarizing(a.oid, 150004),
+SELECT ok(ff_internal.summarizing(a.oid, 160000, false) AND NOT ff_internal.summarizing(a.oid, 150004, false),
 	'BRIN is judged by the source''s version')
 	FROM pg_am a WHERE amname = 'brin';
 CREATE INDEX account_brin ON account USING brin (balance);

@@ -1,7 +1,7 @@
 -- The window of the history: its intervals add up to the same before and after
 -- pruning; and which intervals count as recent.
 BEGIN;
-SELECT plan(31);
+SELECT plan(34);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -15,8 +15,9 @@ LANGUAGE sql AS $$
 	SELECT (w.recent).updated, (w.recent).hot_updated, (w.recent).newpage_updated
 	  FROM (SELECT (ff_internal.window_of(u.n <= fresh, now() - u.n * interval '1 min',
 	                    now() - (u.n - 1) * interval '1 min',
-	                    0, u.v, u.v / 2, CASE WHEN newpage IS NULL THEN 0 ELSE newpage[u.n] END, 0, 0, 0, 0, 0, 0)).*
-	          FROM unnest(updated) WITH ORDINALITY u(v, n)) w $$;
+	                    z, u.v, u.v / 2, CASE WHEN newpage IS NULL THEN z ELSE newpage[u.n] END, z, z, z, z, z, z)).*
+	          FROM unnest(updated) WITH ORDINALITY u(v, n), (SELECT 0::bigint) o(z)) w $$;
+\set z '0::bigint'
 SELECT is(recent('{10,25,25,30}')::text, '(35,17,0)', 'recent: the newest intervals with a third of the updates');
 SELECT is(recent('{30,60}')::text, '(30,15,0)', 'recent: exactly a third is enough');
 SELECT is(recent('{0,0}', '{0,NULL}')::text, '(0,0,)', 'recent: all intervals if there are no updates');
@@ -27,25 +28,29 @@ SELECT is(recent('{300,400,10000,300}')::text, '(700,350,0)',
 SELECT is(recent('{300,150,10000}')::text, '(10450,5225,0)', 'recent: it counts if the others are too few to judge');
 SELECT is(recent('{300,10000,10000}')::text, '(10300,5150,0)', 'recent: what happens twice counts');
 SELECT is((SELECT (w.intervals, w.counted, w.cycles, (w.since).updated)::text
-	FROM (SELECT (ff_internal.window_of(false, now(), now(), 1, 2, 1, 0, 3, 4, 5, 6, 7, 8)).*) w),
+	FROM (SELECT (ff_internal.window_of(false, now(), now(), n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10])).*
+	        FROM (SELECT '{1,2,1,0,3,4,5,6,7,8}'::bigint[]) i(n)) w),
 	'(1,"(1,2,1,0,3,4,5,6,7,8)",1,0)', 'the sum of one interval is that interval');
 -- nine tenths of the updates in one hour and a tenth in another are hardly more than one cycle
 SELECT is((SELECT round(w.cycles::numeric, 2)
-	FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, n, n, 0, 0, 0, 0, 0, 0, 0)).*
-             FROM (VALUES (170, 400), (160, 500), (350, 100)) v(minutes, n),
+	FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, :z, n, n, :z, :z, :z, :z, :z, :z, :z)).*
+             FROM (VALUES (170, 400::bigint), (160, 500), (350, 100)) v(minutes, n),
                  LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w),
              1.22, 'cycles are hours, weighted by their updates');
-SELECT is((SELECT w.cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0)).*
+SELECT is((SELECT w.cycles FROM (SELECT (ff_internal.window_of(true, at - interval '1 min', at, :z, 5::bigint, :z, :z, :z, :z, :z, :z, :z, :z)).*
              FROM (VALUES (10), (20), (30)) v(minutes),
                  LATERAL (SELECT date_trunc('hour', now(), 'UTC') - make_interval(mins => minutes)) a(at)) w),
              1::float8, 'three intervals of one hour are one cycle');
-SELECT is(ff_internal.window_of(true, NULL, NULL, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)::text,
+SELECT is(ff_internal.window_of(true, NULL, NULL, :z, 1::bigint, :z, :z, :z, :z, :z, :z, :z, :z)::text,
 	format('(,0,"%1$s",,,"%1$s","%1$s")', '(0,0,0,0,0,0,0,0,0,0)'),
 	'no intervals: zeros and NULLs');
+SELECT throws_ok('SELECT ff_internal.window_of(true, now(), now(), ' || list || ')', '42804', NULL,
+	'not the columns of counters: ' || list)
+	FROM (VALUES ('1::bigint'), ('0, 1, 2, 3, 4, 5, 6, 7, 8, 9'), ('VARIADIC ARRAY[1::bigint]')) v(list);
 -- one interval a minute over three days: minutes, hours, days
 SELECT ok(w.intervals BETWEEN 120 + 45 AND 60 * 3 + 24 * 3 + 2,
 	'old intervals count as hours, very old ones as days')
-  FROM (SELECT (ff_internal.window_of(true, t - interval '1 min', t, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0)).*
+  FROM (SELECT (ff_internal.window_of(true, t - interval '1 min', t, :z, 1::bigint, 1::bigint, :z, :z, :z, :z, :z, :z, :z)).*
           FROM generate_series(now() - interval '3 days' + interval '1 min', now(), '1 min') t) w;
 
 -- ---------------------------------------------------------------------------
