@@ -17,10 +17,11 @@ RETURN (
       LEFT JOIN ff_internal.observed o ON o.kind = 'server' AND o.id = 0
      WHERE c.oid = relation);
 
--- Hash of the settings that a fit depends on and the version of the model. numeric: the same text in every session.
+-- Hash of the settings that a fit depends on, the version of the model and the server. numeric: the same text in every
+-- session.
 CREATE FUNCTION ff_internal.fit_made_with() RETURNS text
 LANGUAGE sql STABLE
-RETURN md5(concat_ws(' ', ff_internal.model_version(), (
+RETURN md5(concat_ws(' ', ff_internal.model_version(), (SELECT s.system_identifier FROM ff_internal.server s), (
     SELECT string_agg(ff_internal.setting(n)::numeric::text, ' ' ORDER BY n)
       FROM unnest('{payback_time, time_weight, wal_weight, size_weight, storage_weight, min_gain, min_updates, '
                   'page_read_cost}'::text[]) n), (
@@ -337,8 +338,11 @@ AS $$
        AND (f.rel_id IS NULL OR a.age >= '1 day' OR d.altered OR d.updated >= 0.1 * greatest(1, f.updated)
             OR f.updated < m.enough AND f.updated + d.updated >= m.enough OR f.made_with <> m.made_with
             OR d.updated = 0 AND r.seen_at > f.made_at AND a.age > 0.1 * (c.began_at - r.opened_at))
-       AND (d.updated > 0 OR d.updated = 0 AND r.fillfactor < 100 OR f.rel_id IS NULL AND r.updated > 0 OR a.stands
-            OR d.altered)
+       AND (d.updated > 0 OR d.updated = 0 AND r.fillfactor < 100 OR a.stands OR d.altered
+            -- a restored history has no fits
+            OR f.rel_id IS NULL AND (r.updated > 0 OR EXISTS (
+               SELECT FROM ff_internal.counter_interval i
+                WHERE i.rel_id = r.rel_id AND i.updated > 0 AND i.ended_at > c.began_at - ff_internal.lookback())))
      ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain),
                                                 d.non_hot / greatest(d.updated, 1)::float8, 0.001)
               * least(24, coalesce(extract(epoch FROM a.age) / 3600, 24)) DESC, r.rel_id

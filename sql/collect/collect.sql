@@ -31,7 +31,10 @@ BEGIN
     IF here.observed IS NOT NULL AND snapshot_at <= (SELECT max(c.began_at) FROM ff_internal.collection c) THEN
         PERFORM ff_internal.refuse('55000', 'nothing newer of the source was read than what is collected',
                                    format('It was read at %s.', snapshot_at),
-                                   'Import the files of a source in the order in which they were written.');
+                                   CASE WHEN here.observed->>'server' IS NULL
+                                        THEN 'Import the files of a source in the order in which they were written.'
+                                        ELSE 'The clock of this server was set back: wait until it is as late again.'
+                                        END);
     ELSIF here.restored IS NOT TRUE THEN
         RETURN snapshot_at;
     END IF;

@@ -243,7 +243,9 @@ SELECT h.rel_id, max(h.seen_at) AS changed_at,
            AS samples_from
   FROM ff_internal.change h
  WHERE CASE h.kind WHEN 'fillfactor' THEN true
-                   WHEN 'indexes' THEN h.reindexed_columns IS DISTINCT FROM '{}' AND ff_internal.reblocks(h) END
+                   WHEN 'indexes' THEN h.reindexed_columns IS DISTINCT FROM '{}'
+                        -- before the lookback it changes nothing
+                        AND (h.seen_at < now() - ff_internal.lookback() OR ff_internal.reblocks(h)) END
  GROUP BY h.rel_id;
 COMMENT ON VIEW ff_internal.last_change IS
 'When a table''s fillfactor or the updates that its indexes keep from being HOT last changed (changed_at), and the '

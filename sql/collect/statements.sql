@@ -290,7 +290,7 @@ BEGIN
            SET (stats_reset, seen_at, entry) = (EXCLUDED.stats_reset, EXCLUDED.seen_at, EXCLUDED.entry)
     )
     SELECT array_agg(jsonb_populate_record(NULL::ff_internal.statement_history, n.counted || jsonb_build_object(
-               'statement_id', d.statement_id, 'began_at', previous.snapshot_at, 'ended_at', $5,
+               'statement_id', d.statement_id, 'began_at', least(previous.snapshot_at, $5), 'ended_at', $5,
                'epoch_id', (SELECT max(e.epoch_id) FROM ff_internal.epoch e))))
       INTO parts
       FROM compared d

@@ -149,7 +149,8 @@ AS $$
            -- without the time of collections; the newest intervals are enough
            (SELECT sum(n.updated * greatest(0, l.busy_ms - f.busy_ms - 1000 * o.collecting_s)
                        / (1000 * extract(epoch FROM n.ended_at - n.began_at))) / nullif(sum(n.updated), 0)
-              FROM (SELECT * FROM present i WHERE i.updated > 0 ORDER BY i.ended_at DESC LIMIT 50) n
+              FROM (SELECT * FROM present i WHERE i.updated > 0 AND i.ended_at > i.began_at
+                     ORDER BY i.ended_at DESC LIMIT 50) n
               JOIN ff_internal.collection f ON f.began_at = n.began_at
               JOIN ff_internal.collection l
                    ON l.began_at = n.ended_at AND l.epoch_id = f.epoch_id AND l.busy_ms >= f.busy_ms

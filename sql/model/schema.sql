@@ -49,7 +49,7 @@ CREATE TABLE ff_internal.fit (
     rel_id          bigint PRIMARY KEY,
     made_at         timestamptz NOT NULL, -- when the evidence was last judged
     evidence_hash   text NOT NULL, -- hash of the evidence used
-    made_with       text NOT NULL, -- hash of the settings used and the version of the model
+    made_with       text NOT NULL, -- hash of the settings used, the version of the model and the server
     valid_for       text NOT NULL, -- hash of file, fillfactor, indexes, server and version of the model
     choice          ff_internal.choice, -- the model's choice; NULL: not asked, or no row length is known
     steps           ff_internal.step[], -- its curve, from 100 downwards

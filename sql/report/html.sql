@@ -116,7 +116,7 @@ LANGUAGE sql STABLE
 RETURN (
     WITH watched AS (
         SELECT i.*, extract(epoch FROM i.ended_at - min(i.began_at) OVER ())
-                    / extract(epoch FROM max(i.ended_at) OVER () - min(i.began_at) OVER ()) AS place
+                    / nullif(extract(epoch FROM max(i.ended_at) OVER () - min(i.began_at) OVER ()), 0) AS place
           FROM ff_internal.counter_interval i WHERE i.rel_id = id AND i.updated > 0
     ), line AS (
         SELECT min(p.began_at) AS began_at, max(p.ended_at) AS ended_at,

@@ -153,22 +153,30 @@ CREATE FUNCTION ff_internal.statements_observed(relation_id bigint, earlier tstz
 RETURNS TABLE (place integer, measure text, unit text, side text, x float8, m float8, n float8, q float8)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    WITH said AS (
+    WITH own AS (
+        SELECT s.statement_id FROM ff_internal.statement s WHERE relation_id IS NULL
+        UNION ALL
+        SELECT t.statement_id FROM ff_internal.statement_target t
+         WHERE t.rel_id = relation_id AND t.command = 'UPDATE' AND t.how = 'top'
+           AND NOT EXISTS (SELECT FROM ff_internal.statement_target o
+                            WHERE o.statement_id = t.statement_id AND o."position" <> t."position")
+    ), said AS (
         SELECT h.statement_id, h.ended_at, v.*,
                CASE WHEN t.middle <@ earlier THEN 'before' WHEN t.middle <@ later THEN 'after' END AS side
           FROM (SELECT extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) OFFSET 0)
                k(checkpoint_s)
-         CROSS JOIN ff_internal.statement_history h
+         CROSS JOIN own
+          -- OFFSET: through the index
+         CROSS JOIN LATERAL (
+               SELECT * FROM ff_internal.statement_history o
+                WHERE o.statement_id = own.statement_id AND o.ended_at > lower(earlier) AND o.began_at < upper(later)
+               OFFSET 0) h
          CROSS JOIN LATERAL (SELECT h.began_at + (h.ended_at - h.began_at) / 2) t(middle)
          CROSS JOIN LATERAL (VALUES
             (11, 'WAL per update', 'bytes', h.wal_bytes, h.rows, least(8192.0 * h.wal_fpi, h.wal_bytes) ^ 2
              / greatest(1, extract(epoch FROM h.ended_at - h.began_at) / k.checkpoint_s)),
             (13, 'statement time', 'ms', h.total_ms, h.calls,
              h.calls * ff_internal.stddev_of(h.calls, h.total_ms, h.squares) ^ 2)) v(place, measure, unit, x, m, q)
-         WHERE h.ended_at > lower(earlier) AND h.began_at < upper(later)
-           AND (relation_id IS NULL
-                OR (SELECT count(*) = 1 AND bool_and(t.rel_id = relation_id AND t.command = 'UPDATE' AND t.how = 'top')
-                      FROM ff_internal.statement_target t WHERE t.statement_id = h.statement_id))
     ), expected AS (
         SELECT d.*, d.m * sum(d.x) FILTER (WHERE d.side = 'before') OVER one
                     / nullif(sum(d.m) FILTER (WHERE d.side = 'before') OVER one, 0) AS n,

@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(194);
+SELECT plan(196);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -693,6 +693,16 @@ SELECT cmp_ok(b.recommended_fillfactor, '<', a.recommended_fillfactor,
 	FROM by_memory a, by_memory b WHERE a.ratio = 1 AND b.ratio = 10;
 SELECT cmp_ok(b.gain, '>', a.gain, 'ten times memory: room saves more than in a small table')
 	FROM by_memory a, by_memory b WHERE a.ratio = 0.1 AND b.ratio = 10;
+-- a table that was made as a collection began has an interval without length
+UPDATE ff_internal.collection SET busy_ms = coalesce(busy_ms, 0);
+INSERT INTO ff_internal.counter_interval
+SELECT n.* FROM (SELECT * FROM ff_internal.counter_interval o WHERE o.updated > 0 ORDER BY o.ended_at DESC LIMIT 1) i,
+       (SELECT max(o.began_at) AS began_at FROM ff_internal.collection o) c,
+       (SELECT o.rel_id FROM ff_internal.relation o WHERE o.relname = 'growth' UNION ALL SELECT 1000000) r,
+       jsonb_populate_record(NULL::ff_internal.counter_interval, to_jsonb(i)
+           || jsonb_build_object('rel_id', r.rel_id, 'began_at', c.began_at, 'ended_at', c.began_at)) n;
+SELECT isnt((SELECT action FROM ff_advise('growth')), NULL, 'it is advised nevertheless');
+SELECT is(ff_internal.history_picture(1000000), NULL, 'such an interval alone is no history to draw');
 -- which tables are due: 10,000 stored fits are not 10,000 hashes of the settings
 SET LOCAL track_functions = 'all';
 CREATE FUNCTION hashed() RETURNS bigint LANGUAGE sql VOLATILE AS $$

@@ -8,7 +8,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension new_folder);
-use Test::More tests => 107;
+use Test::More tests => 110;
 
 # what tells servers apart is at stake
 $ENV{FFA_INITDB} = 'anew';
@@ -226,6 +226,27 @@ moved('pg_restore --clean', 777600);
 is(value(q(SELECT reason FROM ff_internal.dismissal JOIN ff_internal.followed USING (rel_id)
 	WHERE relid = 'still'::regclass)), 'seldom read', 'the dismissal came along each time');
 
+# a dump of half a day ago
+value(q(DO $$
+	DECLARE t record;
+	BEGIN
+		FOR t IN SELECT a.attrelid::regclass AS name,
+				string_agg(format('%1$I = %1$I - interval ''12 hours''', a.attname), ', ') AS earlier
+			FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+			WHERE c.relnamespace = 'ff_internal'::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+			AND a.atttypid = 'timestamptz'::regtype GROUP BY 1
+		LOOP
+			EXECUTE format('UPDATE %s SET %s', t.name, t.earlier);
+		END LOOP;
+	END $$));
+$node->command_ok([ 'pg_dump', '-Fc', '-f', "$dir/old", 'shop' ], 'pg_dump of an older history');
+$node->safe_psql('postgres', 'CREATE DATABASE staging');
+$node->command_ok([ 'pg_restore', '-d', 'staging', '--exit-on-error', "$dir/old" ], 'pg_restore for a look at it');
+$database = 'staging';
+collect();
+is(value(q(SELECT r.relname FROM ff_internal.fit f JOIN ff_internal.relation r USING (rel_id))), 't',
+	'a restored history is judged by the first collection');
+
 # pg_upgrade: from the oldest supported server on this machine, so from 15 where it is. Only where two releases do not
 # go together even without the extension, from the next one, up to one of the same version, which it takes as well.
 # FFA_OLDER_SERVERS has the pg_config of others, as test/run gives a chroot the machine's own.
@@ -388,9 +409,6 @@ SKIP:
 	value("ALTER SERVER own OPTIONS (SET host '$host', SET port '$port'); CALL ff_fleet_refresh()");
 	is(value('SELECT state FROM ff_fleet'), 'ok', "$from: and asked");
 }
-# as if made a day before
-value(q(UPDATE ff_internal.fit SET made_at = made_at - interval '1 day'));
-$fit = value($fits);
 moved($from, 604800);
 isnt(value($fits), $fit, "$from: the fit is made anew");
 is(value(q(SELECT f.made_with = ff_internal.fit_made_with() AND f.valid_for = ff_internal.fit_valid_for(r.relid, 100)

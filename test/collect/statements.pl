@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 115;
+use Test::More tests => 116;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -579,6 +579,12 @@ value(q(DELETE FROM ff_internal.counter_interval i USING ff_internal.relation r
 is(parts(), "0 0\n1", 'and nothing of what others did is its own');
 value(q(DELETE FROM ff_internal.statement_target WHERE relation_name = 'common'));
 value("DROP SCHEMA tenant$_ CASCADE") foreach (1 .. 20);
+
+# the clock was set back by an hour
+value(q(UPDATE ff_internal.statement_snapshot SET snapshot_at = snapshot_at + interval '1 hour'));
+value('UPDATE t SET v = v - 8 WHERE id = 7');
+collect();
+is(look('reason'), '', 'a clock that was set back does not stop the reading of statements');
 
 unlike(slurp_file($node->logfile), qr/PANIC|terminated by signal (?!9\b)|TRAP|WARNING: .*(leak|own)/,
 	'the log has no crash and no leak');
