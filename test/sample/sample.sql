@@ -11,7 +11,7 @@ CREATE EXTENSION pgstattuple;
 \if :has_buffercache
 CREATE EXTENSION pg_buffercache;
 \endif
-SELECT plan(16);
+SELECT plan(17);
 
 CREATE FUNCTION chance(id int, salt int) RETURNS float8 LANGUAGE sql IMMUTABLE AS
 $$ SELECT (hashint4(id * 16 + salt)::bigint + 2147483648) / 4294967296.0 $$;
@@ -160,5 +160,12 @@ SELECT cmp_ok(:sample_accessed, '>=', 400, 'the sample has read pages');
 SELECT is(:still_dirty, 0, 'after the sample no buffer of the table is dirty');
 SELECT cmp_ok(:reader_dirtied, '>', 100, 'the first ordinary reader dirties pages');
 SELECT is(:index_dirtied, 0, 'an index sample dirties no page');
+
+-- as many columns as counts have bins: they are not compared
+SELECT format('CREATE TABLE wide (%s)', string_agg(format('c%s bool', n), ', ')) FROM generate_series(1, 1025) n \gexec
+SELECT format('INSERT INTO wide SELECT %s', string_agg('true', ', ')) FROM generate_series(1, 1025) n \gexec
+UPDATE wide SET c1025 = false;
+SELECT is(live_rows, 1::float8, 'a table of 1,025 columns is sampled') FROM ff_sample('wide');
+DROP TABLE wide;
 
 SELECT * FROM finish();
