@@ -305,13 +305,14 @@ CREATE VIEW @extschema@.ff_advice (
 $$);
 
 -- Returns the rel_id of tables whose advice a collection may have changed, largest possible gain first, at most
--- fillfactor_advisor.fits. Also removes the fits of dropped tables.
+-- fillfactor_advisor.fits. Also removes the fits of dropped tables, and follows the parents of dismissed ones.
 CREATE FUNCTION ff_internal.fits_due(id bigint) RETURNS SETOF bigint
 LANGUAGE sql VOLATILE
 SET jit = off
 AS $$
     DELETE FROM ff_internal.fit f
      WHERE NOT EXISTS (SELECT FROM ff_internal.relation r WHERE r.rel_id = f.rel_id AND r.closed_at IS NULL);
+    SELECT ff_internal.follow_parents();
 
     -- Tables that were altered, whose evidence grew by a tenth (chosen) since their fit or has become enough to judge
     -- by, or whose fit was made with other settings or is a day old: then also those with advice to change, which may

@@ -10,9 +10,47 @@ BEGIN ATOMIC
        AND (d.wal_bytes IS NOT NULL AND dismissal_of.wal_bytes > 3 * greatest(d.wal_bytes, 1048576)) IS NOT TRUE;
 END;
 
--- Brings the dismissal of a table's advice up to date when it is fitted, and returns whether it stands. is_new: it was
--- never fitted: then it is dismissed with its parent, if that was dismissed before it was made. changes: a change is
--- advised, which saves so much WAL a day; that is remembered once an hour was watched.
+CREATE VIEW ff_internal.dismissed_parent AS
+SELECT d.* FROM ff_internal.dismissal d
+  JOIN ff_internal.epoch e USING (epoch_id)
+  JOIN ff_internal.server s USING (system_identifier, database_oid)
+ WHERE e.history_oid = e.tableoid;
+COMMENT ON VIEW ff_internal.dismissed_parent IS
+'Dismissals of a parent whose OID is one of this database; after a restore none until a collection has matched them by '
+'name.';
+
+-- Takes up the new names of dismissed parents, and after a restore their new OIDs.
+CREATE FUNCTION ff_internal.follow_parents() RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    restored CONSTANT bigint[] := ARRAY(
+        SELECT d.rel_id FROM ff_internal.dismissal d WHERE d.parent IS NOT NULL
+        EXCEPT SELECT p.rel_id FROM ff_internal.dismissed_parent p);
+BEGIN
+    UPDATE ff_internal.dismissal d SET parent = n.name
+      FROM ff_internal.dismissed_parent p
+      JOIN ff_internal.user_table c ON c.relid = p.parent_relid
+     CROSS JOIN LATERAL ff_internal.quoted_name(c.nspname, c.relname) n(name)
+     WHERE d.rel_id = p.rel_id AND d.parent <> n.name;
+    -- a later table may get the OID of one that was dropped
+    UPDATE ff_internal.dismissal d SET parent_relid = NULL
+     WHERE d.parent_relid IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = d.parent_relid);
+    IF restored <> '{}' THEN
+        UPDATE ff_internal.dismissal d
+           SET parent_relid = n.relid, epoch_id = (SELECT max(e.epoch_id) FROM ff_internal.epoch e)
+          FROM ff_internal.dismissal o
+          LEFT JOIN (SELECT c.relid, ff_internal.quoted_name(c.nspname, c.relname) AS name
+                       FROM ff_internal.user_table c) n ON n.name = o.parent
+         WHERE o.rel_id = ANY (restored) AND d.rel_id = o.rel_id;
+    END IF;
+END
+$$;
+
+-- Brings the dismissal of a table's advice up to date when it is fitted, and returns whether it stands. is_new: it has
+-- no fit: then it is dismissed with its parent, if that was dismissed before it was made. Fits are not dumped, so the
+-- history tells whether that dismissal was taken back before. changes: a change is advised, which saves so much WAL a
+-- day; that is remembered once an hour was watched.
 CREATE FUNCTION ff_internal.keep_dismissal(
     id bigint, is_new boolean, changes boolean, wal_bytes float8, watched interval) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
@@ -22,13 +60,16 @@ DECLARE
     made   ff_internal.dismissal;
 BEGIN
     IF is_new THEN
-        INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, parent)
-        SELECT id, o.dismissed_at, o.dismissed_by, o.reason, o.until, o.parent
+        INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, parent, parent_relid,
+                                           epoch_id)
+        SELECT id, o.dismissed_at, o.dismissed_by, o.reason, o.until, o.parent, o.parent_relid, o.epoch_id
           FROM ff_internal.followed r
-          JOIN ff_internal.dismissal o ON o.dismissed_at < r.opened_at AND o.until > now()
-         WHERE r.rel_id = id AND to_regclass(o.parent) IN (
+          JOIN ff_internal.dismissed_parent o ON o.dismissed_at < r.opened_at AND o.until > now()
+         WHERE r.rel_id = id AND o.parent_relid IN (
                SELECT a.relid FROM pg_partition_ancestors(r.relid) a
                 UNION ALL SELECT s.parent FROM ff_internal.shards() s WHERE s.shard = r.relid)
+           AND NOT EXISTS (SELECT FROM ff_internal.advice_event e
+                            WHERE e.rel_id = id AND e.what = 'taken back' AND e.seen_at > o.dismissed_at)
          ORDER BY o.dismissed_at DESC LIMIT 1 ON CONFLICT DO NOTHING RETURNING * INTO made;
         PERFORM ff_internal.note(id, 'dismissed', format('with %s, by %s: %s', made.parent, made.dismissed_by,
                                                          made.reason))
@@ -67,7 +108,9 @@ BEGIN
          WHERE r.relid IN (SELECT relation::oid UNION ALL
                            SELECT t.relid FROM pg_partition_tree(relation) t WHERE t.isleaf UNION ALL
                            SELECT s.shard FROM ff_internal.shards() s WHERE s.parent = relation)
-         UNION SELECT d.rel_id FROM ff_internal.dismissal d WHERE ff_dismiss.reason IS NULL AND d.parent = whole);
+         UNION
+        SELECT d.rel_id FROM ff_internal.dismissed_parent d
+         WHERE ff_dismiss.reason IS NULL AND d.parent_relid = relation);
     IF tables = '{}' THEN
         PERFORM ff_internal.refuse('55000', format('table %s was not collected yet', whole), NULL,
                                    'Run CALL ff_collect().');
@@ -87,10 +130,13 @@ BEGIN
         RETURN format('advice for %s counts again', name);
     END IF;
     -- the next collection adds what it would save
-    INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, parent)
-    SELECT r.rel_id, now(), current_user, ff_dismiss.reason, ff_dismiss.until,
-           CASE WHEN r.relid <> relation THEN whole END
-      FROM ff_internal.followed r WHERE r.rel_id = ANY (tables);
+    INSERT INTO ff_internal.dismissal (rel_id, dismissed_at, dismissed_by, reason, until, parent, parent_relid,
+                                       epoch_id)
+    SELECT r.rel_id, now(), current_user, ff_dismiss.reason, ff_dismiss.until, p.parent, p.parent_relid, p.epoch_id
+      FROM ff_internal.followed r
+      LEFT JOIN (SELECT whole, relation::oid, max(e.epoch_id) FROM ff_internal.epoch e)
+                p(parent, parent_relid, epoch_id) ON p.parent_relid <> r.relid
+     WHERE r.rel_id = ANY (tables);
     PERFORM ff_internal.note(u, 'dismissed', format('by %s%s: %s', current_user, left(ends, -6), reason))
        FROM unnest(tables) u;
     RETURN format('advice for %s is dismissed%s', name, ends);

@@ -91,7 +91,9 @@ CREATE TABLE ff_internal.dismissal (
     reason       text NOT NULL,        -- as given
     until        timestamptz NOT NULL, -- when it expires; infinity: never
     wal_bytes    double precision,     -- WAL a day that the advice saved then; NULL: not known yet
-    parent       text                  -- the table whose partitions or shards, those made later too, were declined
+    parent       text,                 -- the table whose partitions or shards, those made later too, were declined
+    parent_relid oid,                  -- its OID; NULL: it was dropped, or not found by its name after a restore
+    epoch_id     integer               -- where parent_relid is valid
 );
 $$);
 

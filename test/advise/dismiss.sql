@@ -146,12 +146,85 @@ CREATE FUNCTION later() RETURNS bigint LANGUAGE sql AS $$
 SELECT is(later(), 1::bigint, 'one that is new');
 SELECT matches(details, '^with public.parted, by .*: as a whole$', 'ff_changes() has it')
     FROM ff_changes() WHERE relation = 'public.growth' AND what = 'dismissed' ORDER BY at DESC LIMIT 1;
-DELETE FROM ff_internal.dismissal d USING ff_internal.relation r WHERE r.rel_id = d.rel_id AND r.relname = 'growth';
+SELECT is(ff_dismiss('growth', NULL), 'advice for public.growth counts again', 'that is taken back');
 SELECT is(later(), 0::bigint, 'not one that was fitted before: somebody took it back');
 DELETE FROM ff_internal.fit;
-UPDATE ff_internal.dismissal SET parent = NULL;
+SELECT is(later(), 0::bigint, 'nor after a restore, which brings no fits');
+DELETE FROM ff_internal.fit;
+DELETE FROM ff_internal.advice_event;
+SELECT is(later(), 1::bigint, 'only the history tells');
+UPDATE ff_internal.dismissal SET wal_bytes = 1;
+SELECT is(ff_internal.keep_dismissal(rel_id, false, true, 1e12, NULL), false, 'or the change saves much more')
+    FROM ff_internal.relation WHERE relname = 'growth';
+DELETE FROM ff_internal.fit;
+SELECT is(later(), 0::bigint, 'then neither after a restore');
+DELETE FROM ff_internal.fit;
+DELETE FROM ff_internal.advice_event;
+UPDATE ff_internal.dismissal SET (parent, parent_relid, epoch_id) = (NULL, NULL, NULL);
 SELECT is(later(), 0::bigint, 'not if only its sibling was dismissed');
 ROLLBACK TO later;
+-- that follows the parent, not its name
+SAVEPOINT moved;
+SELECT rel_id AS growth FROM ff_internal.relation WHERE relname = 'growth' \gset
+UPDATE ff_internal.dismissal SET dismissed_at = now() - interval '1 day';
+UPDATE ff_internal.relation SET opened_at = now() WHERE rel_id = :growth;
+CREATE FUNCTION as_new(id bigint) RETURNS boolean LANGUAGE sql AS $$
+    DELETE FROM ff_internal.dismissal WHERE rel_id = id;
+    SELECT ff_internal.keep_dismissal(id, true, false, NULL, NULL) $$;
+ALTER TABLE parted RENAME TO "The whole";
+SELECT is(as_new(:growth), true, 'a later partition of a renamed parent, too');
+SELECT ff_internal.fits_due(0);
+SELECT results_eq('SELECT DISTINCT parent FROM ff_internal.dismissal', $$ VALUES ('public."The whole"') $$,
+    'a collection learns its new name');
+CREATE TABLE parted (i int, j int) PARTITION BY RANGE (i);
+ALTER TABLE "The whole" DETACH PARTITION growth;
+ALTER TABLE parted ATTACH PARTITION growth FOR VALUES FROM (1) TO (2);
+SELECT is(as_new(:growth), false, 'none of another parent that has its name of before');
+SELECT throws_ok($$ SELECT ff_dismiss('parted', NULL) $$, '42704', 'the advice for public.parted is not dismissed',
+    'which was not dismissed');
+-- a restore gives it another OID, and its own to another one
+SAVEPOINT restored;
+UPDATE ff_internal.epoch SET system_identifier = 1;
+UPDATE ff_internal.relation SET system_identifier = 1;
+UPDATE ff_internal.dismissal SET parent_relid = 'parted'::regclass;
+SELECT throws_ok($$ SELECT ff_dismiss('parted', NULL) $$, '55000', 'table public.parted was not collected yet',
+    'before a collection after a restore, OIDs are not believed');
+SELECT ff_internal.collect_begin(now());
+SELECT throws_ok($$ SELECT ff_dismiss('parted', NULL) $$, '42704', 'the advice for public.parted is not dismissed',
+    'nor once only the tables are matched');
+SELECT ff_internal.current_epoch(now(), true);
+SELECT ff_internal.fits_due(0);
+SELECT is(as_new(:growth), false, 'nor after it');
+ALTER TABLE parted DETACH PARTITION growth;
+ALTER TABLE "The whole" ATTACH PARTITION growth FOR VALUES FROM (1) TO (2);
+SELECT is(as_new(:growth), true, 'the parent is found by its name');
+ALTER TABLE "The whole" DETACH PARTITION growth;
+SELECT is(ff_dismiss('"The whole"', NULL), 'advice for public."The whole" (2 tables) counts again',
+    'and taken back of all, one detached since, too');
+ROLLBACK TO restored;
+-- a collector needs no rights on its schema
+CREATE SCHEMA regress_closed;
+ALTER TABLE "The whole" SET SCHEMA regress_closed;
+ALTER TABLE parted DETACH PARTITION growth;
+ALTER TABLE regress_closed."The whole" ATTACH PARTITION growth FOR VALUES FROM (1) TO (2);
+CREATE ROLE regress_ff_declining;
+SELECT ff_grant('regress_ff_declining', 'collector');
+SET LOCAL ROLE regress_ff_declining;
+SELECT ff_internal.fits_due(0);
+DELETE FROM ff_internal.dismissal WHERE rel_id = :growth;
+SELECT ff_internal.keep_dismissal(:growth, true, false, NULL, NULL) AS stands \gset
+RESET ROLE;
+SELECT is(:'stands'::boolean, true, 'a collector needs no rights on the schema of the parent');
+SELECT matches(details, '^with regress_closed."The whole", by ', 'whose name it knows')
+    FROM ff_changes() WHERE relation = 'public.growth' AND what = 'dismissed' ORDER BY at DESC LIMIT 1;
+-- a later table may get the OID of one that was dropped
+ALTER TABLE regress_closed."The whole" DETACH PARTITION growth;
+ALTER TABLE regress_closed."The whole" DETACH PARTITION batch;
+DROP TABLE regress_closed."The whole";
+SELECT ff_internal.fits_due(0);
+SELECT is((count(*), count(parent_relid)), (2::bigint, 0::bigint),
+    'if the parent is dropped, its tables stay dismissed, and no later ones are') FROM ff_internal.dismissal;
+ROLLBACK TO moved;
 -- and one of another parent below
 SAVEPOINT below;
 SELECT rel_id AS growth FROM ff_internal.relation WHERE relname = 'growth' \gset
@@ -166,7 +239,7 @@ UPDATE ff_internal.relation SET opened_at = now() + interval '1 second' WHERE re
 DELETE FROM ff_internal.dismissal WHERE rel_id = :growth;
 SELECT is(ff_internal.keep_dismissal(:growth, true, false, NULL, NULL), true,
 	'its later partitions, too, at any level');
-UPDATE ff_internal.dismissal SET parent = 'public.parted';
+UPDATE ff_internal.dismissal SET parent_relid = 'parted'::regclass;
 DELETE FROM ff_internal.dismissal WHERE rel_id = :growth;
 SELECT is(ff_internal.keep_dismissal(:growth, true, false, NULL, NULL), false, 'but none of another branch');
 ROLLBACK TO below;
@@ -187,10 +260,12 @@ INSERT INTO ff_internal.dismissal VALUES (-1, now(), 'nobody', 'table is gone', 
 DELETE FROM ff_internal.advice_event;
 INSERT INTO ff_internal.advice_event SELECT i, now() - age, what, age::text
   FROM (VALUES (:id, interval '100 days', 'advised'), (:id, '1 day', 'moved'), (:id, '300 days', 'blocked'),
-      (:id, '200 days', 'unblocked'), (-1, '200 days', 'blocked')) v(i, age, what);
+      (:id, '200 days', 'unblocked'), (-1, '200 days', 'blocked'), (:id, '400 days', 'taken back'),
+      (:id, '250 days', 'taken back'), (-1, '250 days', 'taken back')) v(i, age, what);
 SELECT ff_internal.prune(1000);
-SELECT results_eq('SELECT what FROM ff_internal.advice_event ORDER BY seen_at', $$ VALUES ('unblocked'), ('moved') $$,
-    'old lines go, but the last word on indexes');
+SELECT results_eq('SELECT details FROM ff_internal.advice_event ORDER BY seen_at',
+    $$ VALUES ('250 days'), ('200 days'), ('1 day') $$,
+    'old lines go, but the last word on indexes, and that a dismissal was taken back');
 SELECT results_eq('SELECT reason FROM ff_internal.dismissal', $$ VALUES ('kept') $$,
     'dismissals of tables that are gone go');
 SELECT set_eq($$

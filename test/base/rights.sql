@@ -185,7 +185,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 		collect_problem,collect_statements,collect_verdicts,
 		counted_since,cron,current_epoch,database_jobs,ff_collect,ff_dismiss,ff_exclude,ff_include,
 		ff_rehearsal_result,ff_sample,ff_sample_index,ff_schedule,ff_unschedule,fits_due,forget_texts,index_pages,
-		is_skip,job_name,keep_dismissal,note,note_fit,
+		is_skip,job_name,keep_dismissal,follow_parents,note,note_fit,
 		inserted_width,pool_samples,prune,
 		read_statements,roll_up,sample,schedule_databases,schedule_job,spread,sum_statements,table_differences,
 		try_step,unschedule_jobs,write_changes,write_differences,write_statements}'::name[],

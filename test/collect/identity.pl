@@ -151,6 +151,31 @@ value('CREATE TABLE later (LIKE t)');
 value('CREATE TABLE still AS SELECT * FROM t');
 collect();
 value(q(SELECT ff_dismiss('still', 'seldom read')));
+
+# the partitions that are dismissed, of a parent that is renamed after its dismissal
+sub dismissed
+{
+	return value(q(SELECT string_agg(relname, ' ' ORDER BY relname) FROM ff_internal.dismissal
+		JOIN ff_internal.followed USING (rel_id) WHERE relname ~ '^part_'));
+}
+sub new_partition
+{
+	my ($parent, $number) = @_;
+	work("CREATE TABLE part_$number PARTITION OF $parent FOR VALUES IN ($number);
+		INSERT INTO part_$number VALUES ($number)");
+	collect();
+	work("UPDATE part_$number SET v = 1");
+	collect();
+	return;
+}
+value('CREATE TABLE parted (id int, v int) PARTITION BY LIST (id)');
+new_partition('parted', 1);
+value(q(SELECT ff_dismiss('parted', 'seldom read')));
+value('ALTER TABLE parted RENAME TO whole');
+new_partition('whole', 2);
+new_partition('whole', 3);
+is(dismissed(), 'part_1 part_2 part_3', 'later partitions of a renamed parent are dismissed');
+value(q(SELECT ff_dismiss('part_2', NULL)));
 my $before = value('SELECT count(*), max(began_at) FROM ff_internal.counter_interval');
 my $known = known($id);
 
@@ -225,6 +250,11 @@ $node->command_ok([ 'pg_restore', '--clean', '-d', 'shop', '--exit-on-error', "$
 moved('pg_restore --clean', 777600);
 is(value(q(SELECT reason FROM ff_internal.dismissal JOIN ff_internal.followed USING (rel_id)
 	WHERE relid = 'still'::regclass)), 'seldom read', 'the dismissal came along each time');
+work('UPDATE part_2 SET v = 2');
+collect();
+is(dismissed(), 'part_1 part_3', 'what was taken back before is not dismissed again');
+new_partition('whole', 4);
+is(dismissed(), 'part_1 part_3 part_4', 'later partitions are dismissed as before');
 
 # a dump of half a day ago
 value(q(DO $$
