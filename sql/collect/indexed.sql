@@ -143,35 +143,67 @@ BEGIN
 END
 $$;
 
--- The part (0 to 1) of what statements did to "relation_name", without a schema, that this table of the name counts: of
--- the rows that the tables with these columns had written since a time, NULL: ever. NULL: it is none of these tables.
-CREATE FUNCTION ff_internal.part_of_named(
-    relation oid, relation_name text, columns text[], command text, since timestamptz) RETURNS float8
-LANGUAGE plpgsql STABLE
+-- For the tables of each of these names, the part of what statements did to the name without a schema: of the rows that
+-- the tables with these columns had written since a time, NULL: ever. Sums of intervals, because counters in relation
+-- count from their last reset; made once for each table, whichever statements may mean it.
+CREATE FUNCTION ff_internal.parts_of_named(names text[], since timestamptz) RETURNS SETOF ff_internal.named_part
+LANGUAGE plpgsql STABLE ROWS 10
 SET plan_cache_mode = force_generic_plan
 AS $$
-DECLARE
-    tables CONSTANT oid[] := ff_internal.tables_named(relation_name, columns);
 BEGIN
-    RETURN CASE WHEN relation = ANY (tables) AND cardinality(tables) > 1
-                THEN (SELECT coalesce(sum(w.rows) FILTER (WHERE o.oid = relation) / nullif(sum(w.rows), 0), 0)
-                        FROM unnest(tables) o(oid)
-                       CROSS JOIN LATERAL (SELECT o.oid UNION
-                                           SELECT q.relid FROM pg_partition_tree(o.oid) q) m(oid)
-                        JOIN ff_internal.relation r ON r.relid = m.oid AND r.closed_at IS NULL
-                        JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
-                       CROSS JOIN LATERAL (
-                             SELECT CASE command WHEN 'UPDATE' THEN i.updated WHEN 'DELETE' THEN i.deleted
-                                         ELSE i.inserted END::float8) w(rows)
-                       WHERE since IS NULL OR i.ended_at > since)
-                WHEN relation = ANY (tables) THEN 1 END;
+    RETURN QUERY
+    WITH named AS MATERIALIZED (
+        SELECT d.relation_name, d.columns, o.oid, cardinality(t.tables) AS tables
+          FROM (SELECT DISTINCT g.relation_name, g.columns FROM ff_internal.statement_target g
+                 WHERE g.shared AND g.relation_name = ANY (names) OFFSET 0) d
+         CROSS JOIN LATERAL (SELECT ff_internal.tables_named(d.relation_name, d.columns) OFFSET 0) t(tables)
+         CROSS JOIN unnest(t.tables) o(oid)
+    ), wrote AS MATERIALIZED (
+        SELECT n.oid, sum(i.inserted)::float8 AS inserted, sum(i.updated)::float8 AS updated,
+               sum(i.deleted)::float8 AS deleted
+          FROM (SELECT DISTINCT n.oid FROM named n WHERE n.tables > 1) n
+         CROSS JOIN LATERAL (SELECT n.oid UNION SELECT q.relid FROM pg_partition_tree(n.oid) q) m(oid)
+          JOIN ff_internal.relation r ON r.relid = m.oid AND r.closed_at IS NULL
+          JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
+         WHERE since IS NULL OR i.ended_at > since
+         GROUP BY n.oid
+    )
+    SELECT n.oid, n.columns,
+           CASE WHEN n.tables = 1 THEN 1 ELSE coalesce(w.inserted / nullif(sum(w.inserted) OVER same, 0), 0) END,
+           CASE WHEN n.tables = 1 THEN 1 ELSE coalesce(w.updated / nullif(sum(w.updated) OVER same, 0), 0) END,
+           CASE WHEN n.tables = 1 THEN 1 ELSE coalesce(w.deleted / nullif(sum(w.deleted) OVER same, 0), 0) END
+      FROM named n
+      LEFT JOIN wrote w ON w.oid = n.oid
+    WINDOW same AS (PARTITION BY n.relation_name, n.columns);
 END
 $$;
 
+-- The same by table, for these tables or all (NULL): what targets_of() needs of many tables, found in one pass. Those
+-- whose name and partitioned tables' names are theirs alone have no row.
+CREATE FUNCTION ff_internal.parts_of_tables(
+    relations regclass[], since timestamptz, OUT relid oid, OUT parts ff_internal.named_part[])
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 1000
+BEGIN ATOMIC
+    SELECT m.oid, array_agg(p)
+      FROM ff_internal.parts_of_named(ARRAY(
+               SELECT c.relname FROM pg_class c
+                WHERE c.relkind IN ('r', 'p')
+                  AND (relations IS NULL OR c.relname = ANY (ARRAY(
+                       SELECT o.relname FROM unnest(relations) r(oid)
+                        CROSS JOIN LATERAL (SELECT r.oid UNION
+                                            SELECT a.relid FROM pg_partition_ancestors(r.oid) a) n(oid)
+                         JOIN pg_class o ON o.oid = n.oid)))
+                GROUP BY c.relname HAVING count(*) > 1), since) p
+     CROSS JOIN LATERAL (SELECT p.relid UNION SELECT q.relid FROM pg_partition_tree(p.relid) q) m(oid)
+     GROUP BY m.oid;
+END;
+
 -- The targets of statements that write a table, under its name or that of a partitioned table above it. part: of what a
--- statement did, that of the table so named, see part_of_named().
+-- statement did, that of the table so named; from these parts, see parts_of_tables(), or found here (NULL).
 CREATE FUNCTION ff_internal.targets_of(
-    relation oid, since timestamptz, OUT target ff_internal.statement_target, OUT part float8)
+    relation oid, since timestamptz, parts ff_internal.named_part[] DEFAULT NULL,
+    OUT target ff_internal.statement_target, OUT part float8)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
@@ -185,23 +217,24 @@ BEGIN ATOMIC
            SELECT o, 1 FROM ff_internal.statement_target o
             WHERE o.relid = c.oid AND NOT (o.shared AND w.tables IS NOT NULL AND o.relation_name = w.name)
            UNION ALL
-           SELECT o, coalesce(p.part, CASE WHEN o.relid = c.oid THEN 1 END)
-             -- once for all that change the same columns
-             FROM (SELECT DISTINCT d.command, d.columns FROM ff_internal.statement_target d
-                    WHERE d.shared AND w.tables <> '{}' AND d.relation_name = w.name OFFSET 0) d
-            CROSS JOIN LATERAL (
-                  SELECT ff_internal.part_of_named(c.oid, w.name, d.columns, d.command, since) OFFSET 0) p(part)
-             JOIN ff_internal.statement_target o
-               ON o.shared AND o.relation_name = w.name AND o.command = d.command
-                  AND o.columns IS NOT DISTINCT FROM d.columns) t(target, part)
+           SELECT o, coalesce(CASE o.command WHEN 'UPDATE' THEN p.updated WHEN 'DELETE' THEN p.deleted
+                                             ELSE p.inserted END, CASE WHEN o.relid = c.oid THEN 1 END)
+             FROM (SELECT CASE WHEN cardinality(w.tables) > 1 AND parts IS NOT NULL THEN parts
+                               ELSE ARRAY(SELECT p FROM ff_internal.parts_of_named(ARRAY[w.name], since) p) END
+                    WHERE w.tables <> '{}' AND EXISTS (SELECT FROM ff_internal.statement_target d
+                                                        WHERE d.shared AND d.relation_name = w.name) OFFSET 0) k(parts)
+             JOIN ff_internal.statement_target o ON o.shared AND o.relation_name = w.name
+             LEFT JOIN unnest(k.parts) p ON p.relid = c.oid AND p.columns IS NOT DISTINCT FROM o.columns)
+           t(target, part)
      WHERE t.part > 0;
 END;
 
 -- The UPDATE statements of a table since a time, and the columns that each changes (NULL: unknown); of these, computed
 -- are not set to a given value, see statement_target. rows: for an UPDATE in a WITH query those of the whole statement,
--- because its own are unknown. seen_at: when it was first seen to have run.
+-- because its own are unknown. seen_at: when it was first seen to have run. parts: as in targets_of().
 CREATE FUNCTION ff_internal.updates_seen(
-    relation oid, since timestamptz, OUT statement_id bigint, OUT how text, OUT columns text[], OUT computed text[],
+    relation oid, since timestamptz, parts ff_internal.named_part[] DEFAULT NULL,
+    OUT statement_id bigint, OUT how text, OUT columns text[], OUT computed text[],
     OUT calls numeric, OUT rows numeric, OUT began_at timestamptz, OUT seen_at timestamptz)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
@@ -209,7 +242,7 @@ BEGIN ATOMIC
     SELECT t.statement_id, t.how, c.columns,
            t.computed || ARRAY(SELECT unnest(c.columns) EXCEPT SELECT unnest(t.columns)),
            round(h.calls * o.part::numeric), round(h.rows * o.part::numeric), h.began_at, h.seen_at
-      FROM ff_internal.targets_of(relation, since) o
+      FROM ff_internal.targets_of(relation, since, parts) o
      CROSS JOIN LATERAL (SELECT (o.target).*) t
      CROSS JOIN LATERAL (SELECT ff_internal.changed_columns(relation, t.columns) OFFSET 0) c(columns)
      CROSS JOIN LATERAL (SELECT sum(n.calls) AS calls, sum(n.rows) AS rows, min(n.began_at) AS began_at,

@@ -222,6 +222,17 @@ CREATE INDEX statement_target_relid ON ff_internal.statement_target (relid);
 CREATE INDEX statement_target_shared ON ff_internal.statement_target (relation_name) WHERE shared;
 
 CALL ff_internal.define($$
+CREATE TYPE ff_internal.named_part AS (
+    -- The part (0 to 1) of what statements to a name without a schema did that a table of the name counts.
+    relid    oid,                    -- the table
+    columns  text[],                 -- statement_target.columns
+    inserted float8,                 -- of INSERT and COPY
+    updated  float8,                 -- of UPDATE
+    deleted  float8                  -- of DELETE
+);
+$$);
+
+CALL ff_internal.define($$
 CREATE TYPE ff_internal.statement_counters AS (
     -- What pg_stat_statements counts for a statement.
     calls          bigint,           -- executions

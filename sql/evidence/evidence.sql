@@ -54,8 +54,10 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE;
 -- Share (0 to 1) of the rows updated since began_at whose statement sets an indexed column. If the statements explain
 -- too few of the updates, or the columns of one are unknown: 0 if only the primary key is indexed, which hardly ever
 -- changes, at least half of the recent updates were HOT (chosen) and no page shows otherwise (same_page), else NULL.
+-- parts: as in targets_of().
 CREATE FUNCTION ff_internal.indexed_share(
-    relation regclass, began_at timestamptz, updated bigint, recent_hot_share float8, same_page float8) RETURNS float8
+    relation regclass, began_at timestamptz, updated bigint, recent_hot_share float8, same_page float8,
+    parts ff_internal.named_part[] DEFAULT NULL) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
     SELECT CASE WHEN bool_and(s.columns IS NOT NULL) AND sum(s.rows) >= ff_internal.threshold('EXPLAINED') * updated
@@ -67,7 +69,7 @@ AS $$
                                       WHERE i.indrelid = $1 AND i.indislive AND NOT i.indisprimary
                                         AND NOT ff_internal.summarizing(c.relam, v.server_version, v.hot_indexed))
                 THEN 0 END
-      FROM ff_internal.updates_seen($1, began_at) s
+      FROM ff_internal.updates_seen($1, began_at, parts) s
      WHERE s.rows > 0
 $$;
 
@@ -127,6 +129,9 @@ SET jit = off
 SET plan_cache_mode = force_custom_plan
 AS $$
 #variable_conflict use_column
+DECLARE
+    -- one time for all tables of a name, whose sums they share: a table made later wrote nothing before
+    window_from CONSTANT timestamptz := date_trunc('hour', now() - ff_internal.lookback(), 'UTC');
 BEGIN
     RETURN QUERY
     -- No statistics, missing or old, may cause a loop over all tables for each table: LATERAL with LIMIT or an
@@ -149,6 +154,9 @@ BEGIN
     ), counted AS MATERIALIZED (
         SELECT w.rel_id, (w.in_window).*
           FROM ff_internal.windows(CASE WHEN relations[1] IS NOT NULL THEN ARRAY(SELECT e.rel_id FROM examined e) END) w
+    ), named AS MATERIALIZED (
+        SELECT p.relid, p.parts
+          FROM ff_internal.parts_of_tables(CASE WHEN relations[1] IS NOT NULL THEN relations END, window_from) p
     ), collections AS MATERIALIZED (
         SELECT max(c.began_at) AS snapshot_at, bool_or(NOT c.track_counts) AS counts_lost,
                (array_agg(c.open_writers ORDER BY c.began_at DESC))[1] AS open_writers, ff_internal.ram_bytes() AS ram
@@ -168,6 +176,7 @@ BEGIN
                 THEN ff_internal.held_back(e.rel_id, f.since_began_at, p.sampled_at) END
       FROM examined e
       FULL JOIN counted n ON n.rel_id = e.rel_id
+      FULL JOIN named a ON a.relid = e.relid
      CROSS JOIN collections c
       LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
      -- an interrupted collection leaves intervals, but has no row
@@ -186,8 +195,10 @@ BEGIN
      -- what the statements say of indexed columns, only if it matters; OFFSET: evaluated once
      CROSS JOIN LATERAL (SELECT r.hot_updated / nullif(r.updated, 0)::float8) o(hot)
      CROSS JOIN LATERAL (SELECT CASE WHEN o.hot < ff_internal.threshold('NEARLY_ALL')
-                                     THEN ff_internal.indexed_share(e.relid, n.began_at, (n.counted).updated, o.hot,
-                                                                    v.same_page) END OFFSET 0) y(indexed)
+                                     THEN ff_internal.indexed_share(
+                                              e.relid, CASE WHEN a.parts IS NULL THEN n.began_at ELSE window_from END,
+                                              (n.counted).updated, o.hot, v.same_page, coalesce(a.parts, '{}'))
+                                     END OFFSET 0) y(indexed)
       LEFT JOIN LATERAL ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated, v.same_page, v.newpage,
                                                   y.indexed, v.hot) s ON r.updated > 0
      -- IS NOT NULL would let the planner make the full join a left join

@@ -558,7 +558,7 @@ sub parts
 		SET LOCAL track_functions = 'all';
 		SELECT count(t.part) || ' ' || coalesce(round(sum(t.part)::numeric, 2), 0)
 			FROM ff_internal.targets_of('tenant1.common'::regclass, NULL) t;
-		SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE funcname = 'part_of_named';
+		SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE funcname = 'parts_of_named';
 		COMMIT));
 }
 tenants(1, 20);
@@ -567,6 +567,18 @@ value(q(INSERT INTO ff_internal.statement_target (statement_id, "position", comm
 	SELECT -g, 1, 'UPDATE', 'top', 'common', 'several tables of that name', '{v}', true FROM generate_series(1, 20) g));
 is(parts(), "20 1.00\n1",
 	'each statement about one of many tables of a name counts by its part, found once for all of them');
+# As if no update was HOT, and one statement made all of them. Once for each table would read each interval 20 times.
+is(value(q(BEGIN;
+	UPDATE ff_internal.counter_interval SET hot_updated = 0;
+	INSERT INTO ff_internal.statement_history (statement_id, began_at, ended_at, epoch_id, calls, rows, total_ms, squares,
+			blocks_hit, blocks_read, blocks_dirtied, wal_records, wal_fpi, wal_bytes)
+		SELECT -1, now() - interval '1 min', now(), 1, 20, 40, 0, 0, 0, 0, 0, 0, 0, 0;
+	CREATE FUNCTION intervals_read() RETURNS bigint RETURN pg_stat_get_xact_tuples_returned(
+		'ff_internal.counter_interval'::regclass) + pg_stat_get_xact_tuples_fetched('ff_internal.counter_interval'::regclass);
+	SELECT intervals_read() AS before \gset
+	SELECT count(e.indexed_share) FROM ff_internal.evidence() e WHERE e.relname = 'common';
+	SELECT intervals_read() - :before < 10 * count(*) FROM ff_internal.counter_interval;
+	ROLLBACK)), "20\nt", 'the intervals of each are summed once for all of them');
 tenants(21, 60);
 is(parts(), "0 0\n0", 'those that may mean one of too many tables count for none');
 value(q(UPDATE ff_internal.statement_target SET relid = 'tenant1.common'::regclass, reason = NULL
