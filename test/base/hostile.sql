@@ -4,7 +4,7 @@
 -- nor later.
 SET client_min_messages = error;
 CREATE SCHEMA advisor;
-SELECT plan(52);
+SELECT plan(53);
 SELECT count(*) > 0 AS statements FROM pg_available_extensions WHERE name = 'pg_stat_statements' \gset
 \if :statements
 CREATE EXTENSION pg_stat_statements;

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 116;
+use Test::More tests => 117;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
