@@ -28,6 +28,10 @@ DECLARE
         SELECT d.rel_id FROM ff_internal.dismissal d WHERE d.parent IS NOT NULL
         EXCEPT SELECT p.rel_id FROM ff_internal.dismissed_parent p);
 BEGIN
+    -- hardly ever: all tables are searched
+    IF NOT EXISTS (SELECT FROM ff_internal.dismissal d WHERE d.parent IS NOT NULL) THEN
+        RETURN;
+    END IF;
     UPDATE ff_internal.dismissal d SET parent = n.name
       FROM ff_internal.dismissed_parent p
       JOIN ff_internal.user_table c ON c.relid = p.parent_relid
