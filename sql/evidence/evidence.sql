@@ -17,16 +17,14 @@ CREATE AGGREGATE ff_internal.window_of(
     fresh boolean, began_at timestamptz, ended_at timestamptz, VARIADIC counted "any")
 (SFUNC = ff_internal.window_add, STYPE = internal, FINALFUNC = ff_internal.window_sum);
 
--- The sums of these tables' intervals in the lookback, or of all tables' (NULL); for evidence(), with its settings.
-CREATE FUNCTION ff_internal.windows(ids bigint[], OUT rel_id bigint, OUT in_window ff_internal.table_window)
+-- The sums of these tables' intervals since a time, or of all tables' (NULL); for evidence(), with its settings.
+CREATE FUNCTION ff_internal.windows(
+    ids bigint[], since timestamptz, OUT rel_id bigint, OUT in_window ff_internal.table_window)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE ROWS 1000
 -- chosen: 10,000 tables with a week of history need 40 MB, and twice the time if they spill
 SET work_mem = '128MB'
 AS $$
-DECLARE
-    -- a whole hour, because intervals are rolled up to hours
-    since CONSTANT timestamptz := date_trunc('hour', now() - ff_internal.lookback(), 'UTC');
 BEGIN
     RETURN QUERY EXECUTE format($q$
         -- evaluated once, not for each interval
@@ -130,7 +128,8 @@ SET plan_cache_mode = force_custom_plan
 AS $$
 #variable_conflict use_column
 DECLARE
-    -- one time for all tables of a name, whose sums they share: a table made later wrote nothing before
+    -- A whole hour, because intervals are rolled up to hours. One time for all tables of a name, whose sums they share:
+    -- a table made later wrote nothing before.
     window_from CONSTANT timestamptz := date_trunc('hour', now() - ff_internal.lookback(), 'UTC');
 BEGIN
     RETURN QUERY
@@ -153,7 +152,8 @@ BEGIN
          WHERE relations[1] IS NULL OR c.relid = ANY (relations)
     ), counted AS MATERIALIZED (
         SELECT w.rel_id, (w.in_window).*
-          FROM ff_internal.windows(CASE WHEN relations[1] IS NOT NULL THEN ARRAY(SELECT e.rel_id FROM examined e) END) w
+          FROM ff_internal.windows(CASE WHEN relations[1] IS NOT NULL
+                                        THEN ARRAY(SELECT e.rel_id FROM examined e) END, window_from) w
     ), named AS MATERIALIZED (
         SELECT p.relid, p.parts
           FROM ff_internal.parts_of_tables(CASE WHEN relations[1] IS NOT NULL THEN relations END, window_from) p

@@ -82,12 +82,11 @@ begin_window(FunctionCallInfo fcinfo, MemoryContext context, TupleDesc counters)
 {
 	Window	   *w = MemoryContextAllocZero(context, sizeof(Window));
 	TimestampTz now = GetCurrentTransactionStartTimestamp();
-	int			given = PG_NARGS() - COUNTED_ARG;
+	bool		right = PG_NARGS() == COUNTED_ARG + counters->natts;
 
-	for (int i = 0; i < given; i++)
-		if (get_fn_expr_argtype(fcinfo->flinfo, COUNTED_ARG + i) != INT8OID)
-			given = -1;
-	if (given != counters->natts)
+	for (int i = 0; i < counters->natts && right; i++)
+		right = get_fn_expr_argtype(fcinfo->flinfo, COUNTED_ARG + i) == INT8OID;
+	if (!right)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("window_of() takes the %d columns of type counters", counters->natts)));
