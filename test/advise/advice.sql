@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(196);
+SELECT plan(197);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -711,6 +711,10 @@ SELECT hashed() AS before, max(collection_id) AS id FROM ff_internal.collection 
 SELECT count(*) FROM ff_internal.fits_due(:id) \g /dev/null
 SELECT is((SELECT count(*) > 1 FROM ff_internal.fit)::text || ' ' || (hashed() - :before), 'true 1',
 	'settings are hashed once a collection, not once a fit');
+DELETE FROM ff_internal.fit USING ff_internal.relation r WHERE r.rel_id = fit.rel_id AND r.relname ^@ 'insert';
+SELECT is(string_agg(r.relname, ' '), 'insert70',
+	'a table that is only inserted into is fitted if its fillfactor leaves room')
+	FROM ff_internal.fits_due(:id) d JOIN ff_internal.relation r ON r.rel_id = d WHERE r.relname ^@ 'insert';
 SELECT is(read_us, NULL, 'without track_io_timing the time of a page read is unknown') FROM ff_internal.io_speed();
 SELECT * FROM finish();
 ROLLBACK;
