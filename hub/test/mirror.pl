@@ -97,7 +97,7 @@ is($advice{countries}{cause}, 'few_updates', 'countries: few updates');
 
 # The script runs on the source, and only there.
 my $script = value(q(SELECT * FROM ff_script('shop.jobs')));
-like($script, qr/psql -X -h '\Q@{[$Mirrored::source->host]}\E' -p @{[$Mirrored::source->port]} -d 'shop' -f FILE/,
+like($script, qr/psql -X -h '\Q@{[$Mirrored::source->host]}\E' -p '@{[$Mirrored::source->port]}' -d 'shop' -f FILE/,
 	'the script says where it runs');
 my ($status, $out, $err) = $Mirrored::source->psql('shop', $script,
 	extra_params => [ '-v', 'ON_ERROR_STOP=1', '-v', 'provisional=on' ]);

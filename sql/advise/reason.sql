@@ -279,8 +279,10 @@ BEGIN
         RETURN concat(
             format('. At %s a page is filled with %s instead of %s rows', n.fillfactor, n.rows_per_page,
                    now.rows_per_page),
-            format(': %s HOT predicted (%s to %s)', ff_internal.percent(n.hot_pct),
-                   trim_scale(round(n.hot_pct_low::numeric, 1)), trim_scale(round(n.hot_pct_high::numeric, 1))),
+            -- a table without updates has no prediction
+            ': ' || ff_internal.percent(n.hot_pct)
+                || format(' HOT predicted (%s to %s)', trim_scale(round(n.hot_pct_low::numeric, 1)),
+                          trim_scale(round(n.hot_pct_high::numeric, 1))),
             CASE WHEN abs(n.settled_hot_pct - n.hot_pct) >= 1
                  THEN format(' in as long as was watched, %s once settled', ff_internal.percent(n.settled_hot_pct)) END,
             CASE WHEN d.action = 'lower' AND greatest(n.hot_pct, n.settled_hot_pct) < hot
@@ -431,7 +433,7 @@ BEGIN
         to_char(nullif(d.of_columns, 1), '" x columns unknown "FM0.09'),
         to_char(nullif(d.of_rows, 1), '" x rows not seen "FM0.09'),
         to_char(nullif(d.of_pages, 1), '" x pages not read "FM0.09'),
-        CASE WHEN d.wants_model THEN to_char(d.of_model, '" x model "FM0.09') END,
+        CASE WHEN d.wants_model AND d.seen_cause <> 'few_updates' THEN to_char(d.of_model, '" x model "FM0.09') END,
         to_char(nullif(d.of_earlier, 1), '" x earlier advice "FM0.09'),
         CASE WHEN d.wants_model AND d.action <> 'keep'
              THEN to_char(d.needed_confidence, '"; "FM0.09" needed."') ELSE '.' END) END;

@@ -170,7 +170,8 @@ RETURN (
                CASE WHEN changes <> '{}'
                     THEN format('run it:    psql -X %s%s-d %s -f FILE, as a superuser or a member of %s; -v undo=on '
                                 'takes everything back', '-h ' || ff_internal.shell_quoted(s.observed->>'host') || ' ',
-                                '-p ' || (s.observed->>'port') || ' ', ff_internal.shell_quoted(d.name),
+                                '-p ' || ff_internal.shell_quoted(s.observed->>'port') || ' ',
+                                ff_internal.shell_quoted(d.name),
                                 (SELECT string_agg(DISTINCT c->>'owner', ', ') FROM unnest(changes) c))
                     WHEN undo THEN 'No change of a fillfactor that a collection saw is left to be taken back.'
                     ELSE 'Nothing is to be changed. ff_advise() and ff_advise_indexes() say why.' END]
@@ -271,7 +272,8 @@ AS $$
       FROM jsonb_path_query_first(c, '$.rewrite.methods[*] ? (@.possible == true)') way
      CROSS JOIN format('SELECT pg_temp.ff_rewrite(%s, %s, %s, ',
                ff_internal.quoted_text(ff_internal.text_array(c->'who')::text),
-               ff_internal.quoted_text(ff_internal.text_array(c->'options_after')::text), c->>'relfilenode') call
+               ff_internal.quoted_text(ff_internal.text_array(c->'options_after')::text),
+               ff_internal.quoted_text(c->>'relfilenode')) call
      CROSS JOIN unnest(ARRAY[
                '', format('-- %s by %s: %s', c->>'relation', way->>'method', way->>'lock'), '\set ff_go off',
                CASE WHEN (c->>'provisional')::boolean THEN '\if :provisional' END,

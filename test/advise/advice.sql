@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(197);
+SELECT plan(198);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -35,6 +35,8 @@ SELECT unnest(ARRAY[is(a.cause, v.cause, format('%s: cause', v.name)),
  CROSS JOIN LATERAL ff_advise(v.name::regclass) a;
 
 SELECT is(recommended_fillfactor, 100, 'insert-only at 70: 100 is advised') FROM ff_advise('insert70');
+SELECT is(string_agg(a.relation::text || ': ' || a.reason, ' '), NULL, 'no sentence has a gap where nothing is known')
+	FROM ff_advise() o, ff_advise(o.relation) a WHERE a.reason ~ '  | [.,;:)]|[(] ';
 
 -- the first fit of a table that was changed 40 minutes ago; what came before is not since then
 SAVEPOINT lately;

@@ -5,7 +5,7 @@ SET client_min_messages = error;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
 SET search_path = public, ff;
-SELECT plan(105);
+SELECT plan(106);
 
 -- ---------------------------------------------------------------------------
 -- Quoting
@@ -278,9 +278,14 @@ SELECT is((SELECT count(*) FROM pg_temp.script_of('log') s
 SELECT is((SELECT count(*) FROM pg_temp.script_of('log') s WHERE s ~ '^-- rewrites: +ff_script[(]rewrite => true[)]'),
 	1::bigint, 'the script says how to get rewrites');
 SELECT is((SELECT count(*) FROM ff_script('log', true) s
-	WHERE s ~ ($x$^SELECT pg_temp.ff_rewrite\('{public,log,\d+}', '{fillfactor=\d+}', \d+, (false|true)\) $x$
+	WHERE s ~ ($x$^SELECT pg_temp.ff_rewrite\('{public,log,\d+}', '{fillfactor=\d+}', '\d+', (false|true)\) $x$
 		|| $x$AS ff_go \\gset$|^VACUUM \(FULL, ANALYZE\) public.log;$$x$)),
 	3::bigint, 'a script with rewrites has VACUUM FULL');
+-- roles that may collect write the history, superusers run the script
+SELECT is((SELECT count(*) FROM unnest('{relfilenode,reason,who\,0,options_after\,0}'::text[]) k,
+		ff_internal.script(jsonb_set(pg_temp.plan_of('log'), '{changes,0}'::text[] || string_to_array(k, ','),
+			to_jsonb(E'1, false) \\gset\n\\! id'::text)), true) l WHERE l ~ E'\n' OR l ~ '^(?!--)[^'']*[\\]!'),
+	0::bigint, 'a value of the history is quoted or in a comment, on the line where it stands');
 SELECT is((SELECT count(*) FROM ff_script('jobs', true) s WHERE s ~ 'VACUUM'), 0::bigint,
 	'a script with rewrites has none for a table whose updates are on new pages');
 SELECT ok((m->>'disk_bytes')::bigint > 0 AND (m->>'free_bytes')::bigint > 0 AND (m->>'possible')::boolean,
