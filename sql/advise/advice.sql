@@ -27,7 +27,7 @@ RETURN md5(concat_ws(' ', ff_internal.model_version(), (SELECT s.system_identifi
                   'page_read_cost}'::text[]) n), (
     SELECT string_agg(ff_internal.server_setting(n), ' ' ORDER BY n)
       FROM unnest('{autovacuum, autovacuum_naptime, autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold, '
-                  'autovacuum_vacuum_max_threshold, checkpoint_timeout}'::text[]) n)));
+                  'autovacuum_vacuum_max_threshold, checkpoint_timeout, wal_level, effective_wal_level}'::text[]) n)));
 
 -- Hash of the evidence that a fit depends on. Times as seconds and numbers as numeric: the same text in every session.
 CREATE FUNCTION ff_internal.evidence_hash(e ff_internal.table_evidence) RETURNS text

@@ -111,7 +111,7 @@ RETURN '{autovacuum, autovacuum_max_workers, autovacuum_naptime, autovacuum_vacu
          backend_flush_after, bgwriter_flush_after, bgwriter_lru_maxpages, checkpoint_flush_after,
          checkpoint_timeout, effective_io_concurrency, full_page_writes, hot_standby_feedback,
          idle_in_transaction_session_timeout, max_wal_size, old_snapshot_threshold, shared_buffers,
-         synchronous_commit, track_io_timing, vacuum_defer_cleanup_age, wal_compression}'::text[];
+         synchronous_commit, track_io_timing, vacuum_defer_cleanup_age, wal_compression, wal_level}'::text[];
 
 -- Records that all counters were read, and which settings changed since. Returns the collection_id.
 CREATE FUNCTION ff_internal.collect_counted(snapshot_at timestamptz) RETURNS bigint
@@ -178,14 +178,16 @@ AS $$
               r.changes_since_sample DESC, r.rel_id
 $$;
 
--- Length of a table's rows by the WAL of its INSERT statements; NULL: too few, or full-page images hide it.
+-- Length of a table's rows, at most, by the WAL of its INSERT statements; NULL: too few, full-page images hide it, or
+-- they write none (unlogged).
 CREATE FUNCTION ff_internal.inserted_width(relation oid) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
-    -- a record has 5 bytes besides its row, and each index entry 84: the median of 93 tables that
-    -- test/bench/regret/regret.py observed (with those of their UPDATEs: WAL_ENTRY)
-    SELECT greatest(24, sum(h.wal_bytes) / sum(h.rows) - 5
-                        - 84 * (SELECT count(*) FROM pg_index i WHERE i.indrelid = relation AND i.indisvalid))
+    -- a record has 5 bytes besides its row, and an entry of a B-tree at least 64 (measured); a partial index, or one of
+    -- another kind, may get none; a row has more than its header of 24 bytes
+    SELECT nullif(greatest(24, sum(h.wal_bytes) / sum(h.rows) - 5 - 64 * (
+               SELECT count(*) FROM ff_internal.followed r, unnest(r.index_definitions) d
+                WHERE r.relid = relation AND d LIKE '% USING btree %' AND d NOT LIKE '% WHERE %')), 24)
       FROM ff_internal.statement_target t
       JOIN ff_internal.statement_history h USING (statement_id)
      WHERE t.relid = relation AND t.command = 'INSERT' AND t.how = 'top'

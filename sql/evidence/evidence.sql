@@ -41,11 +41,12 @@ $$;
 
 -- Splits updates by why they were not HOT: shares of all updates, as in FitSplit (src/model/plan.h); NULL: unknown.
 -- Before PostgreSQL 16 newpage is NULL: then old versions in the pages (seen_*) decide, and by_statements, the share of
--- updates whose statement sets an indexed column.
+-- updates whose statement sets an indexed column. triggers: 0: none may set one.
 CREATE FUNCTION ff_internal.split_updates(
     updated float8, hot float8, newpage float8, seen_same_page float8, seen_newpage float8,
-    by_statements float8 DEFAULT NULL, seen_hot float8 DEFAULT NULL, OUT newpage_share float8, OUT blocked_share float8,
-    OUT eligible_share float8, OUT recoverable_share float8, OUT kept_share float8, OUT kept_with_room float8)
+    by_statements float8 DEFAULT NULL, seen_hot float8 DEFAULT NULL, triggers float8 DEFAULT NULL,
+    OUT newpage_share float8, OUT blocked_share float8, OUT eligible_share float8, OUT recoverable_share float8,
+    OUT kept_share float8, OUT kept_with_room float8)
 AS 'MODULE_PATHNAME', 'ff_split_updates'
 LANGUAGE c IMMUTABLE PARALLEL SAFE;
 
@@ -200,7 +201,8 @@ BEGIN
                                               (n.counted).updated, o.hot, v.same_page, coalesce(a.parts, '{}'))
                                      END OFFSET 0) y(indexed)
       LEFT JOIN LATERAL ff_internal.split_updates(r.updated, r.hot_updated, r.newpage_updated, v.same_page, v.newpage,
-                                                  y.indexed, v.hot) s ON r.updated > 0
+                                                  y.indexed, v.hot, CASE WHEN y.indexed < 1
+                                                      THEN ff_internal.has_triggers(e.relid) END) s ON r.updated > 0
      -- IS NOT NULL would let the planner make the full join a left join
      WHERE coalesce(e.relid, 0::oid) <> 0::oid;
 END

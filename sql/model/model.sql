@@ -193,6 +193,7 @@ AS $$
                greatest(0, r.updated - coalesce((e.since).updated, 0)) AS earlier_updated,
                coalesce(e.indexed_share, ff_internal.indexed_share(
                    e.relation, e.began_at, (e.counted).updated, e.hot_share, e.seen_same_page)) AS indexed_share,
+               ff_internal.has_triggers(e.relation) AS triggers,
                e.blocks, e.live_rows, e.rows_per_page, s.rows_per_page_max, s.updated_pct,
                e.seen_hot, e.seen_same_page, e.seen_newpage AS seen_moved,
                s.inserted_length::float8[], s.updated_length::float8[], s.group_old_page::float8[],
@@ -209,7 +210,10 @@ AS $$
                     ELSE -1 END AS vacuum_nap_s,
                extract(epoch FROM ff_internal.server_setting('checkpoint_timeout')::interval) AS checkpoint_s,
                ff_internal.io_speed() AS read_us,
-               (SELECT (c.relpersistence = 'u')::integer FROM pg_class c WHERE c.oid = e.relation) AS unlogged
+               (SELECT (c.relpersistence = 'u')::integer FROM pg_class c WHERE c.oid = e.relation) AS unlogged,
+               -- from PostgreSQL 19 on, a logical slot is enough
+               (coalesce(ff_internal.server_setting('effective_wal_level'), ff_internal.server_setting('wal_level'))
+                = 'logical')::integer AS logical
           FROM (SELECT array_agg(i.seconds) AS interval_seconds,
                        array_agg((i.did).inserted::float8) AS interval_inserted,
                        array_agg((i.did).updated::float8) AS interval_updated,

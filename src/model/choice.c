@@ -33,6 +33,7 @@ static const double
 	WAL_PRUNE = 62.0,			/* lsn: one page pruned */
 	WAL_ROW = 70.0,				/* lsn: heap insert record without the row */
 	WAL_MOVE = 60.0,			/* lsn: an update to another page, without the row */
+	WAL_HEADER = 24.0,			/* lsn: of a row, what its WAL does not have */
 	WAL_DELETE = 60.0,			/* lsn: a delete */
 	WAL_VACUUM_PAGE = 150.0,	/* lsn: prune a page and mark it all-visible */
 	INDEX_BLOAT = 0.7,			/* chosen: index growth per entry added, up to one a row */
@@ -73,6 +74,7 @@ typedef struct Rates
 	double		read_us;
 	double		checkpoint;		/* rows updated from one to the next */
 	int			unlogged;		/* nothing is written to the WAL */
+	double		wal_row;		/* bytes that an update within its page logs of its row, changed ones aside */
 } Rates;
 
 /* Statements per row that a command writes; "otherwise" if unknown. */
@@ -112,6 +114,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	r.ram = e->ram_bytes > 0 ? e->ram_bytes : 1e18;
 	r.read_us = e->read_us > 0 ? e->read_us : US_PAGE_READ;
 	r.checkpoint = bound(p->checkpoint, 1, 1e15);
+	r.wal_row = e->logical > 0 ? fmax(0, p->update_mean - WAL_HEADER) : 0;
 	r.wal_insert = WAL_ROW + p->insert_mean + r.indexes * WAL_ENTRY;
 	return r;
 }
@@ -159,8 +162,8 @@ cost_of(const Rates *r, const FcOutcome *o, double pages, double live_pages, dou
 		miss * cold * ((n > 1 ? n - 1 : 0) * page_us +
 					   (n > 1 ? 1 : n) * r->read_us) +
 		r->scans * pages * bound(1 - r->ram / (c->heap_bytes + 1), 0, 1) * r->read_us / 8;
-	c->wal_of_updates = r->unlogged ? 0 : WAL_UPDATE + r->more_wal + o->prunes * WAL_PRUNE + o->moved * WAL_MOVE +
-		o->moved_bytes + cold * n * r->entry + TW_BLCKSZ * images;
+	c->wal_of_updates = r->unlogged ? 0 : WAL_UPDATE + (1 - o->moved) * r->wal_row + r->more_wal +
+		o->prunes * WAL_PRUNE + o->moved * WAL_MOVE + o->moved_bytes + cold * n * r->entry + TW_BLCKSZ * images;
 	c->wal_bytes = r->unlogged ? 0 : WAL_COMMIT * r->calls + r->inserts * r->wal_insert + r->deletes * WAL_DELETE +
 		c->wal_of_updates + vacuumed * WAL_VACUUM_PAGE;
 }
@@ -326,11 +329,18 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, Choice *d)
 	}
 }
 
+/* A queue, which soon fills as many pages again after a rewrite. */
+static int
+refills(const Evidence *e)
+{
+	return ff_evidence_window(e).inserted > REFILLS * fmax(or_else(e->live_rows, 0), 1);
+}
+
 FcWay
 ff_choice_way(const Evidence *e, const Choice *d, int step)
 {
-	return d->cost[FC_REWRITE][step].ratio <
-		d->cost[FC_SET][step].ratio * (1 - e->min_gain) ? FC_REWRITE : FC_SET;
+	return d->cost[FC_REWRITE][step].ratio < d->cost[FC_SET][step].ratio * (1 - e->min_gain) && !refills(e) ?
+		FC_REWRITE : FC_SET;
 }
 
 double

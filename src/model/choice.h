@@ -44,7 +44,7 @@ typedef struct Choice
 	double		settle_updates; /* mean until they have settled, rows updated */
 } Choice;
 
-/* FC_REWRITE if it saves more than min_gain compared with FC_SET. */
+/* FC_REWRITE if it saves more than min_gain compared with FC_SET, and what it saves lasts. */
 extern FcWay ff_choice_way(const Evidence *e, const Choice *d, int step);
 
 /* Whether clearly fewer updates would be HOT than were seen; percent. */

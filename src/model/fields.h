@@ -40,6 +40,7 @@ ONE(observed_s)					/* seconds watched, idle ones included */
 ONE(earlier_updated)			/* rows updated before the intervals */
 ONE(window_xids)				/* transactions of the cluster in the window */
 ONE(indexed_share)				/* of rows updated, by statements that set an indexed column */
+ONE(triggers)					/* 0: none may change a row before it is updated */
 
 /* Pages: the last sample, or the sum of the last samples. */
 ONE(blocks)						/* of the table, when sampled */
@@ -91,6 +92,7 @@ ONE(blocks_fetched)				/* heap pages fetched, from memory or disk */
 ONE(checkpoint_s)				/* seconds between two checkpoints */
 ONE(read_us)					/* microseconds of one random page read */
 ONE(unlogged)					/* 1: writes no WAL */
+ONE(logical)					/* 1: its WAL can be decoded: of an update, it has the whole new row */
 
 #undef INTERVAL
 #undef STATEMENT

@@ -37,7 +37,8 @@ typedef enum Word
 /*
  * By the statements, "least" to "most" of the updates set an indexed column.  OVERSTATED: more
  * updates were HOT than that leaves, clearly or by the pages as well.  UNDERSTATED: more stayed
- * in their page without being HOT than that explains; on PostgreSQL 15 an estimate by old versions.
+ * in their page without being HOT than that explains, and a trigger may set it; on PostgreSQL 15 an
+ * estimate by old versions.
  */
 static Word
 statements_word(const Evidence *e, double least, double most)
@@ -55,6 +56,8 @@ statements_word(const Evidence *e, double least, double most)
 		return CONSISTENT;
 	if (blocked < NEGLIGIBLE)
 		return least > blocked ? OVERSTATED : CONSISTENT;
+	if (e->triggers == 0)
+		return CONSISTENT;
 	if (blocked > 1 - NEGLIGIBLE)
 		return most < 1 - TELLING ? UNDERSTATED : CONSISTENT;
 	if (isnan(w.newpage))
@@ -92,7 +95,8 @@ split_kept(double indexed, FitSplit *s)
 }
 
 /*
- * Of the updates that left their page, the same share could be HOT as of those that stayed in it.
+ * Of the updates that left their page, the same share could be HOT as of those that stayed in it, and
+ * at least those that, by the statements, set no indexed column, if no trigger does.
  * PostgreSQL 16 and later count moved updates.  On 15, old versions in the pages give an
  * estimate, and statements a better one unless the pages contradict them.
  */
@@ -133,6 +137,8 @@ ff_fit_split(const Evidence *e)
 		s.eligible = never ? 0 : stayed >= STAYED ? bound(w.hot / stayed, 0, 1) :
 			1 - or_else(indexed, 0);
 		s.moved = moved / w.updated;
+		if (moved > 0 && indexed < 1 && e->triggers == 0)
+			s.eligible = fmax(s.eligible, bound((1 - s.hot - indexed) / s.moved, 0, 1));
 		s.recoverable = s.moved * s.eligible;
 		s.blocked = bound(1 - s.hot - s.recoverable, 0, 1);
 	}

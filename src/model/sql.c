@@ -14,7 +14,7 @@
 
 /* Increase it with every change of the model's results: stored fits of another version are
  * not used. */
-#define MODEL_VERSION	23
+#define MODEL_VERSION	24
 
 /* Upper limit of sizes in the result, so that all are written exactly (chosen). */
 #define MOST_BYTES	1e16
@@ -336,6 +336,7 @@ ff_split_updates(PG_FUNCTION_ARGS)
 	e.seen_moved = NUMBER(4);
 	e.indexed_share = NUMBER(5);
 	e.seen_hot = NUMBER(6);
+	e.triggers = NUMBER(7);
 	s = ff_fit_split(&e);
 	share = (double[]) {s.moved, s.blocked, s.eligible, s.recoverable, s.kept, s.kept_with_room};
 	for (int i = 0; i < lengthof(values); i++)

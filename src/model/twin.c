@@ -22,6 +22,7 @@
 #define PICK_TRIES			32		/* to find a live row before a pick gives up */
 #define SCANNED				0.9		/* a statement for this share of the table scans it */
 #define WHOLE_MOST			4.0		/* most rows of a pass, in "rows": limits a replay */
+#define IDS_PER_ROW			4.0		/* most ids per live row, before gaps are closed (chosen) */
 #define SCATTER				UINT64_C(2654435761)	/* Knuth's multiplicative hash */
 
 /* Uniform in 0 .. n-1. */
@@ -648,6 +649,41 @@ change_rows(Twin *t, int class, int64_t n)
 			write_row(t, id + i * stride, c);
 }
 
+/* What an id will be once gaps are closed: as many live rows are from it on. */
+static int64_t
+id_without_gaps(Twin *t, int64_t id)
+{
+	int64_t		result = t->next_row;
+
+	for (int64_t i = id < t->first_row ? t->first_row : id; i < t->next_row; i++)
+		result -= row_of(t, i)->page >= 0;
+	return result;
+}
+
+/*
+ * Numbers the live rows anew in their order, without the gaps that deleted ones left: classes pick by
+ * id, and would find fewer rows the longer a replay takes.
+ */
+static void
+close_gaps(Twin *t)
+{
+	int64_t		to = t->next_row;
+
+	for (int i = 0; i < t->workload.nclasses; i++)
+	{
+		const TwinClass *c = &t->workload.class[i];
+
+		if (c->pick == TW_SWEEP && c->stride <= 1)
+			t->position[i] = id_without_gaps(t, t->position[i]);
+		for (int k = 0; c->pick == TW_IN_TURN && k < TW_TURNS; k++)
+			t->turn[i][k] = id_without_gaps(t, t->turn[i][k]);
+	}
+	for (int64_t id = t->next_row - 1; id >= t->first_row; id--)
+		if (row_of(t, id)->page >= 0)
+			*row_of(t, --to) = *row_of(t, id);
+	t->first_row = to;
+}
+
 /* Runs one transaction of a class. */
 static void
 transaction(Twin *t, int class)
@@ -668,6 +704,8 @@ transaction(Twin *t, int class)
 		change_rows(t, class, n);
 	while (t->first_row < t->next_row && row_of(t, t->first_row)->page < 0)
 		t->first_row++;
+	if ((double) (t->next_row - t->first_row) > IDS_PER_ROW * (double) (t->nlive - t->nforgotten) + 1)
+		close_gaps(t);
 }
 
 void		(*ff_twin_check) (void) = NULL;

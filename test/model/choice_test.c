@@ -388,6 +388,42 @@ test_unlogged(void)
 	ok(decision.cost[FC_REWRITE][0].time_us < time, "an unlogged table: no WAL, no time for pages logged whole");
 }
 
+/* Where WAL can be decoded, an update within its page logs the whole row, too. */
+static void
+test_logical(void)
+{
+	Evidence	e = settled(0);
+	double		wal[2];
+	int			last;
+
+	e.statement[0].wal_bytes = NAN;
+	for (int i = 0; i < 2; i++)
+	{
+		e.logical = i;
+		decided(e, 1, 1, 1);
+		last = forecast.n - 1;
+		wal[i] = decision.cost[FC_SET][last].wal_of_updates;
+	}
+	ok(forecast.step[last].mean[FC_SET].moved_pct < 0.1 && near(wal[1] - wal[0], 136 - 24, 0.5),
+	   "wal_level logical: an update within its page logs its row");
+}
+
+/* A queue fills its pages again, so what a rewrite saves does not last. */
+static void
+test_queue(void)
+{
+	Evidence	e = counted(0.5, 0.5);
+	double		rows = e.live_rows = 1000;
+
+	e.min_gain = 0.02;
+	decision.cost[FC_SET][0].ratio = 0.9;
+	decision.cost[FC_REWRITE][0].ratio = 0.5;
+	e.interval[0].inserted = 2 * rows;
+	ok(ff_choice_way(&e, &decision, 0) == FC_REWRITE, "two inserts a row: a rewrite may pay");
+	e.interval[0].inserted++;
+	ok(ff_choice_way(&e, &decision, 0) == FC_SET, "more: it does not");
+}
+
 /* ---------- the choice ---------- */
 
 static double wanted[FC_STEPS];
@@ -726,6 +762,8 @@ main(void)
 	test_wal_of_updates();
 	test_less_wal_seen();
 	test_unlogged();
+	test_logical();
+	test_queue();
 	test_choice();
 	test_nearest();
 	test_settled_stays();

@@ -250,6 +250,10 @@ test_contradicted(void)
 	e.interval[0].hot = 0;
 	e.interval[0].newpage = 9000;
 	ok(shares(&e, 1, 1), "none that stayed is HOT: a trigger sets it");
+	e.triggers = 0;
+	ok(shares(&e, 0, 1) && near(plan.split.recoverable, 0.5, 1e-9) && near(plan.split.kept, 0.5, 1e-9),
+	   "without a trigger the statements are right: the others left full pages");
+	e.triggers = NAN;
 	e.interval[0].newpage = 9980;
 	ok(shares(&e, 0, 1), "only few stayed: the statements are right");
 	/* PostgreSQL 15: from old versions in the pages */
@@ -258,6 +262,10 @@ test_contradicted(void)
 	e.seen_same_page = 40;
 	e.seen_moved = 60;
 	ok(shares(&e, 1, 1), "moved not counted, none seen to stay is HOT: a trigger sets it");
+	e.triggers = 0;
+	ok(shares(&e, 0, 1) && near(plan.split.recoverable, 0.5, 1e-9),
+	   "moved not counted, and no trigger: the statements are right");
+	e.triggers = NAN;
 	e.interval[0].hot = 300;
 	e.seen_hot = 50;
 	ok(shares(&e, 0, 1), "moved not counted, about as many blocked in the pages: the statements are right");

@@ -590,6 +590,41 @@ test_range(void)
 	}
 }
 
+/* A queue: as many rows are deleted at random as are inserted, so most ids are soon gone. */
+static void
+test_gaps(void)
+{
+	static const TwinPick picks[] = {TW_ANY, TW_SKEWED, TW_NEWEST, TW_IN_TURN, TW_SWEEP};
+	int			right = 1;
+
+	for (int k = 0; k < 2 * 5; k++)
+	{
+		TwinWorkload l = workload_of(136, 100);
+		int64_t		live = 0;
+
+		l.class[0].pick = picks[k / 2];
+		l.class[0].distance = 20;
+		l.class[0].skew = 1;
+		/* every tenth row of all, or single ones */
+		if (k % 2 == 1 && (l.class[0].pick == TW_ANY || l.class[0].pick == TW_SWEEP))
+		{
+			l.class[0].rows = l.class[0].stride = 10;
+			l.class[0].all_rows = 1;
+		}
+		add_class(&l, EV_INSERT, 1, 1, TW_ANY);
+		add_class(&l, EV_DELETE, 1, 1, TW_ANY);
+		ff_twin_start(&twin, &l, 50, 3);
+		ff_twin_run(&twin, 20000);
+		ff_twin_count_from_here(&twin);
+		ff_twin_run(&twin, 10000);
+		for (int64_t id = twin.first_row; id < twin.next_row; id++)
+			live += row(id)->page >= 0;
+		right &= twin.count.updates > 6000 && twin.count.updates < 14000 && twin.count.deletes > 9000 &&
+			live == twin.nlive && twin.nforgotten == 0 && twin.next_row - twin.first_row <= 4 * live + 1;
+	}
+	ok(right, "a queue: however many rows were deleted, classes find those that live");
+}
+
 int
 main(void)
 {
@@ -609,6 +644,7 @@ main(void)
 	test_dead();
 	test_clumps();
 	test_once();
+	test_gaps();
 	printf("1..%d\n", tests);
 	return failed != 0;
 }
