@@ -303,8 +303,9 @@ BEGIN
     ELSIF d.cause = 'settling' THEN
         RETURN concat(
             ff_internal.if_nothing_is_done(e, now),
-            CASE WHEN d.seen_cause = 'row_growth' THEN '. If rows do not get longer than now, it' ELSE '. It' END,
-            ' settles by itself: each page sheds a row once, whose room serves all later updates',
+            '. If the same rows go on being updated',
+            CASE WHEN d.seen_cause = 'row_growth' THEN ', and do not get longer than now' END,
+            ', it settles by itself: each page sheds a row once, whose room serves all later updates',
             CASE WHEN (f.choice).settle_updates >= 1
                  THEN format('. After %s more updates nearly all that can be HOT will be',
                              round((f.choice).settle_updates::numeric)) END);

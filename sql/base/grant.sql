@@ -72,6 +72,9 @@ BEGIN
     ELSIF role IS NULL OR what IS NULL OR what NOT IN ('reader', 'collector') THEN
         PERFORM ff_internal.refuse('22023', format('invalid grant: %L to %L', what, role), NULL,
             'Call ff_grant(''role'', ''reader'') or ff_grant(''role'', ''collector'').');
+    ELSIF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role AND NOT r.rolinherit AND NOT r.rolsuper) THEN
+        PERFORM ff_internal.refuse('22023', format('role %I does not inherit what it is granted', role), NULL,
+                                   format('Run ALTER ROLE %I INHERIT first.', role));
     END IF;
     FOR command IN
         SELECT format('GRANT USAGE ON SCHEMA %s TO %I', string_agg(DISTINCT e.extnamespace::regnamespace::text, ', '),
@@ -99,5 +102,5 @@ what: reader (may call advice, script, report, metrics) or collector (also CALL 
 'may write the history, which determines the advice).
 To undo it, REVOKE what the statements granted; DROP EXTENSION leaves USAGE of the schema, and the membership in '
 'pg_read_all_stats or pg_monitor.
-Errors: 22023 invalid what, 42704 no such role, 42501 the caller is neither a superuser nor a member of the '
-'extension''s owner, or may not grant the predefined role.';
+Errors: 22023 invalid what or a NOINHERIT role, 42704 no such role, 42501 the caller is neither a superuser nor a '
+'member of the extension''s owner, or may not grant the predefined role.';

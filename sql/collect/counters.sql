@@ -25,8 +25,10 @@ AS 'MODULE_PATHNAME', 'ff_index_definitions';
 -- The same; in a mirror those of the source.
 CREATE FUNCTION ff_internal.index_definitions(relation oid, indexes oid[]) RETURNS text[]
 LANGUAGE sql STABLE
-RETURN (SELECT array_agg(coalesce(o.said->>'definition', d.definition) ORDER BY d.place)
-          FROM unnest(indexes, ff_internal.own_index_definitions(relation, indexes))
+RETURN (SELECT array_agg(CASE WHEN NOT m.mirror THEN d.definition
+                              ELSE coalesce(o.said->>'definition', '') END ORDER BY d.place)
+          FROM (SELECT EXISTS (SELECT FROM ff_internal.observed s WHERE s.kind = 'server') OFFSET 0) m(mirror),
+               unnest(indexes, ff_internal.own_index_definitions(relation, indexes))
                WITH ORDINALITY d(id, definition, place)
           LEFT JOIN ff_internal.observed o ON o.kind = 'index' AND o.id = d.id);
 

@@ -204,8 +204,9 @@ BEGIN ATOMIC
      GROUP BY m.oid;
 END;
 
--- The targets of statements that write a table, under its name or that of a partitioned table above it. part: of what a
--- statement did, that of the table so named; from these parts, see parts_of_tables(), or found here (NULL).
+-- The targets of statements that write a table, under its name or that of a partitioned table above it, or one that it
+-- inherits from. part: of what a statement did, that of the table so named; from these parts, see parts_of_tables(), or
+-- found here (NULL).
 CREATE FUNCTION ff_internal.targets_of(
     relation oid, since timestamptz, parts ff_internal.named_part[] DEFAULT NULL,
     OUT target ff_internal.statement_target, OUT part float8)
@@ -213,7 +214,8 @@ RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     SELECT t.target, t.part
-      FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a) n(oid)
+      FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a
+            UNION SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = relation) n(oid)
       JOIN pg_class c ON c.oid = n.oid
      CROSS JOIN LATERAL (SELECT c.relname::text COLLATE "default",
                                 ff_internal.tables_named(c.relname, NULL) OFFSET 0) w(name, tables)

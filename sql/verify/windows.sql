@@ -86,8 +86,9 @@ COMMENT ON VIEW ff_internal.changes IS
 
 -- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of
--- its side's updates, if that has three intervals. old snapshot: one was held, and in fewer than half of one side's
--- intervals, for a setting of its own side's. other rate: far from the median rate after the change.
+-- its side's updates, if that has three intervals, before a change if three are left. old snapshot: one was held, and
+-- in fewer than half of one side's intervals, for a setting of its own side's. other rate: far from the median rate after
+-- the change.
 CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
 RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated float8,
                counted ff_internal.counter_interval, left_out text)
@@ -129,12 +130,15 @@ BEGIN ATOMIC
                             < count(*) OVER (PARTITION BY s.side) AS few FROM sided s WHERE s.side <> '') d
           LEFT JOIN ff_internal.epoch n USING (epoch_id)
           LEFT JOIN ff_internal.epoch o ON o.epoch_id = (c).epoch_id
-    ), settled AS (
-        SELECT r.*, coalesce(r.why, CASE WHEN count(*) OVER same >= 3
-                    AND 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same
-                                         THEN 'settling' END) AS reason,
-               r.updated / nullif(extract(epoch FROM r.ended_at - r.began_at), 0)::float8 AS rate
+    ), aged AS (
+        SELECT r.*, 3 * (sum(r.updated) OVER (same ORDER BY r.ended_at) - r.updated) < sum(r.updated) OVER same AS early
           FROM usable r WINDOW same AS (PARTITION BY r.side, r.why)
+    ), settled AS (
+        SELECT r.*, coalesce(r.why, CASE WHEN r.early AND CASE r.side
+                        WHEN 'before' THEN count(*) FILTER (WHERE NOT r.early) OVER same
+                        ELSE count(*) OVER same END >= 3 THEN 'settling' END) AS reason,
+               r.updated / nullif(extract(epoch FROM r.ended_at - r.began_at), 0)::float8 AS rate
+          FROM aged r WINDOW same AS (PARTITION BY r.side, r.why)
     )
     SELECT s.side, s.began_at, s.ended_at, s.updated, s.counted,
            coalesce(s.reason, CASE WHEN s.rate NOT BETWEEN u.rate / k.rate_factor AND u.rate * k.rate_factor

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(130);
+SELECT plan(131);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -283,6 +283,15 @@ SELECT is((SELECT (o.verdict, i.note)::text FROM told('held') o, told('held', 'i
 UPDATE ff_internal.horizon_history SET since = since - interval '60 minutes';
 SELECT unalike((SELECT note FROM told('held', 'intervals')), '%snapshot%', 'unless most of both sides are like that');
 ROLLBACK TO held;
+
+-- before a change three are enough, as README says: none of them is left out
+SELECT story(n, u, h, '{1000,1000,1000,1000,1000}', '{900,900,900,900,900}') > 0 AS ok
+  FROM (VALUES ('two', '{1000,1000}'::int[], '{100,100}'::int[]), ('three', '{1000,1000,1000}', '{100,100,100}'),
+               ('four', '{1000,1000,1000,1000}', '{100,100,100,100}')) v(n, u, h) \g /dev/null
+SELECT is((SELECT string_agg(concat_ws(' ', n, o.verdict, i.before, i.note), ', ' ORDER BY n)
+        FROM unnest('{three,four,two}'::text[]) n, told(n) o, told(n, 'intervals') i),
+    'four helped 4 left out: 2 after (settling), three helped 3 left out: 2 after (settling), '
+    'two too early 2 left out: 2 after (settling)', 'three intervals before a change are enough');
 
 -- A rewrite is a separate change, unless it came with another one.
 SELECT is((SELECT (verdict, note)::text FROM told('rewritten2') WHERE change = 'rewritten'),
