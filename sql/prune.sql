@@ -111,8 +111,7 @@ BEGIN
         0, 'hour', date_trunc('hour', clock_timestamp() - interval '1 day', 'UTC'), batch - handled);
     handled := handled + ff_internal.roll_up(
         1, 'day', date_trunc('day', clock_timestamp() - interval '14 days', 'UTC'), batch - handled);
-    -- current values stay, however old, the last word on whether indexes block a table, and that its dismissal was
-    -- taken back, see keep_dismissal()
+    -- current values stay, however old, and the last of these lines of a table, see note_fit(), keep_dismissal()
     DELETE FROM ff_internal.setting_history o
      WHERE o.seen_at < oldest
        AND EXISTS (SELECT FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);
@@ -120,8 +119,7 @@ BEGIN
      WHERE o.seen_at < oldest
        AND (o.what NOT IN ('blocked', 'unblocked', 'taken back')
             OR EXISTS (SELECT FROM ff_internal.advice_event l
-                        WHERE l.rel_id = o.rel_id AND l.what IN ('blocked', 'unblocked', 'taken back')
-                          AND (l.what = 'taken back') = (o.what = 'taken back') AND l.seen_at > o.seen_at)
+                        WHERE l.rel_id = o.rel_id AND l.what = o.what AND l.seen_at > o.seen_at)
             OR NOT EXISTS (SELECT FROM ff_internal.relation r WHERE r.rel_id = o.rel_id AND r.closed_at IS NULL));
     DELETE FROM ff_internal.dismissal d
      WHERE d.until < oldest OR NOT EXISTS (SELECT FROM ff_internal.relation r WHERE r.rel_id = d.rel_id);

@@ -58,7 +58,7 @@ $$);
 
 CALL ff_internal.define($$
 CREATE TABLE ff_internal.rehearsal (
-    -- Results of rehearsals (ff_rehearsal()) that ff_rehearsal_result() stored, the ten newest of each table.
+    -- Results of rehearsals (ff_rehearsal()) that ff_rehearsal_result() stored.
     rel_id             bigint NOT NULL,
     measured_at        timestamptz NOT NULL CHECK (isfinite(measured_at)), -- when the scratch server finished it
     from_fillfactor    smallint NOT NULL CHECK (from_fillfactor BETWEEN 10 AND 100), -- at the time, percent

@@ -221,11 +221,6 @@ EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
 END
 $$;
 
--- Standard deviation of n values, from their sum and the sum of their squares.
-CREATE FUNCTION ff_internal.stddev_of(n float8, total float8, squares float8)
-RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN sqrt(greatest(squares / n - (total / n) ^ 2, 0));
-
 -- Adds up parts of the statement history by statement and unit of time, and writes the sums.
 CREATE FUNCTION ff_internal.sum_statements(parts ff_internal.statement_history[], level integer, unit text)
 RETURNS void
@@ -371,12 +366,12 @@ AS $$
     SELECT ff_internal.check_role('reader');
     SELECT c.oid::regclass, t.command, t.how, t.columns, s.calls, (s.calls / nullif(p.seconds, 0))::numeric(20, 3),
            r.rows, (r.rows::float8 / s.calls)::numeric(20, 3), (s.total_ms / s.calls)::numeric(20, 3),
-           s.stddev_ms::numeric(20, 3), (s.blocks / s.calls)::numeric(20, 1), (s.wal_bytes / s.calls)::numeric(20, 1),
+           sqrt(greatest(s.squares / s.calls - (s.total_ms / s.calls) ^ 2, 0))::numeric(20, 3),
+           (s.blocks / s.calls)::numeric(20, 1), (s.wal_bytes / s.calls)::numeric(20, 1),
            q.statement_id, q.queryid, q.text, coalesce(q.reason, t.reason)
       FROM (SELECT h.statement_id, sum(h.calls)::bigint AS calls, sum(h.rows)::bigint AS rows,
                    sum(h.total_ms) AS total_ms, sum(h.wal_bytes)::float8 AS wal_bytes,
-                   ff_internal.stddev_of(sum(h.calls), sum(h.total_ms), sum(h.squares)) AS stddev_ms,
-                   sum(h.blocks_hit + h.blocks_read)::float8 AS blocks
+                   sum(h.squares) AS squares, sum(h.blocks_hit + h.blocks_read)::float8 AS blocks
               FROM ff_internal.statement_history h WHERE h.ended_at > now() - ff_internal.lookback()
              GROUP BY h.statement_id) s
       JOIN ff_internal.statement q ON q.statement_id = s.statement_id

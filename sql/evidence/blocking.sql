@@ -128,16 +128,13 @@ AS $$
     HAVING count(*) > 0
 $$;
 
--- Names of these indexes, in this order, at most five; NULL: none.
-CREATE FUNCTION ff_internal.five_names(indexes oid[]) RETURNS text
-LANGUAGE sql STABLE
-RETURN (SELECT string_agg(quote_ident(c.relname), ', ' ORDER BY x.place)
-               || CASE WHEN cardinality(indexes) > 5 THEN ', ...' ELSE '' END
-          FROM unnest(indexes[:5]) WITH ORDINALITY x(id, place) JOIN pg_class c ON c.oid = x.id);
-
--- Names of those that keep updates from being HOT, for a reason.
+-- Names of the indexes that keep updates from being HOT, at most five, for a reason; NULL: none.
 CREATE FUNCTION ff_internal.suspect_indexes(relation regclass) RETURNS text
 LANGUAGE sql STABLE
-RETURN (SELECT ff_internal.five_names(array_agg(i.indexrelid ORDER BY i.indisprimary, i.indisunique, i.indexrelid))
-          FROM ff_internal.blocking_indexes(relation) b JOIN pg_index i USING (indexrelid)
+RETURN (SELECT array_to_string((array_agg(quote_ident(c.relname)
+                                          ORDER BY i.indisprimary, i.indisunique, i.indexrelid))[:5], ', ')
+               || CASE WHEN count(*) > 5 THEN ', ...' ELSE '' END
+          FROM ff_internal.blocking_indexes(relation) b
+          JOIN pg_index i USING (indexrelid)
+          JOIN pg_class c ON c.oid = i.indexrelid
          WHERE NOT b.summarizing AND b.still IS NOT TRUE);

@@ -6,11 +6,6 @@ LANGUAGE sql STABLE
 RETURN regexp_replace(replace(replace(replace(replace(replace(translate(content, E'\t\n\r', '   '), '&', '&amp;'),
            '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), ff_internal.unprintable(), '&#xFFFD;', 'g');
 
--- A number with its unit; NULL for NULL.
-CREATE FUNCTION ff_internal.number(value float8, digits integer, unit text DEFAULT '') RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN round(value::numeric, digits)::text || unit;
-
 -- An HTML table; NULL without rows. Keys of rows are column names, NAME|FORM. FORM: empty for text, html, B for bytes,
 -- or number of decimals and a unit; a + before it shows a sign. The first is the row's header, @|html its attributes.
 -- Columns without values are omitted.
@@ -44,8 +39,8 @@ BEGIN
             SELECT CASE h.form WHEN '' THEN ff_internal.html(c.value) WHEN 'html' THEN c.value
                    ELSE concat(CASE WHEN h.signed AND c.value::numeric > 0 THEN '+' END,
                                CASE h.form WHEN 'B' THEN pg_size_pretty(c.value::numeric)
-                                    ELSE ff_internal.number(c.value::float8, left(h.form, 1)::integer,
-                                                            substr(h.form, 2)) END) END) v(content)
+                                    ELSE round(c.value::numeric, left(h.form, 1)::integer) || substr(h.form, 2) END)
+                        END) v(content)
         ) l(attributes, cells));
 END
 $$;
@@ -86,7 +81,7 @@ RETURN (
                max(s.x1) FILTER (WHERE s.fillfactor = advised) AS advised,
                string_agg(format('%s: %s.', CASE s.fillfactor WHEN present THEN 'Left as it is'
                                                               ELSE 'Advised ' || s.fillfactor END,
-                   coalesce(ff_internal.number(s.hot_pct, 1, ' % HOT predicted')
+                   coalesce(round(s.hot_pct::numeric, 1) || ' % HOT predicted'
                        || format(' (%s to %s)', s.hot_pct_low::numeric(9, 1), s.hot_pct_high::numeric(9, 1)),
                        pg_size_pretty(s.size_bytes) || ', no updates foreseen')), ' ' ORDER BY s.fillfactor <> present)
                    FILTER (WHERE s.fillfactor IN (present, advised)) AS words

@@ -32,7 +32,6 @@ CREATE TABLE ff_internal.page_sample (
     updated_width        real,       -- of rows updated since insert, likewise
     updated_pct          real,       -- live rows updated since insert, percent of live rows
     update_group_rows    real,       -- rows of a page that one transaction updated, median over these rows; kept
-    fill_histogram       integer[],  -- pages read by used share, ten bins from 0 to 100 %
     inserted_length      real[],     -- MAXALIGNed lengths of rows never updated: up to 16 pairs of bytes and rows,
         -- ascending; neighbours are merged to their mean; pooled
     updated_length       real[],     -- of rows updated since insert, likewise

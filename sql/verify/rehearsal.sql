@@ -75,9 +75,8 @@ CREATE FUNCTION @extschema@.ff_rehearsal_result(result jsonb) RETURNS text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    most_kept CONSTANT integer := 10;           -- results per table
-    hint      CONSTANT text := 'Pass the last line that ff_rehearse printed, as it is.';
-    stored    ff_internal.rehearsal;
+    hint   CONSTANT text := 'Pass the last line that ff_rehearse printed, as it is.';
+    stored ff_internal.rehearsal;
 BEGIN
     PERFORM ff_internal.check_role('collector');
     IF result IS NULL THEN
@@ -110,15 +109,12 @@ BEGIN
         PERFORM ff_internal.refuse('42P01', 'the table of the rehearsal is gone', 'Nothing is stored.',
             'If the table is there, run CALL ff_collect() and rehearse it again.');
     END IF;
-    DELETE FROM ff_internal.rehearsal o WHERE o.rel_id = stored.rel_id AND o.measured_at NOT IN (
-        SELECT k.measured_at FROM ff_internal.rehearsal k WHERE k.rel_id = stored.rel_id
-         ORDER BY k.measured_at DESC LIMIT most_kept);
     RETURN format('stored: %s instead of %s: %s; %s', stored.to_fillfactor, stored.from_fillfactor, stored.verdict,
                   stored.effect);
 END
 $$;
 COMMENT ON FUNCTION @extschema@.ff_rehearsal_result(jsonb) IS
 'Stores the result of a rehearsal, the last line that the program ff_rehearse printed, and returns it in words. The '
-'reason in ff_advise() then mentions a table''s newest one; no figure of the advice changes. Ten of a table are kept.
+'reason in ff_advise() then mentions a table''s newest one; no figure of the advice changes.
 Errors: 22004 NULL, 22023 not a result: something is missing or out of range, 55000 result of another database, 42P01 '
 'the table is gone.';

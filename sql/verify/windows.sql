@@ -180,7 +180,7 @@ BEGIN ATOMIC
             (11, 'WAL per update', 'bytes', h.wal_bytes, h.rows, least(8192.0 * h.wal_fpi, h.wal_bytes) ^ 2
              / greatest(1, extract(epoch FROM h.ended_at - h.began_at) / k.checkpoint_s)),
             (13, 'statement time', 'ms', h.total_ms, h.calls,
-             h.calls * ff_internal.stddev_of(h.calls, h.total_ms, h.squares) ^ 2)) v(place, measure, unit, x, m, q)
+             greatest(h.squares - h.total_ms ^ 2 / h.calls, 0))) v(place, measure, unit, x, m, q)
     ), expected AS (
         SELECT d.*, d.m * sum(d.x) FILTER (WHERE d.side = 'before') OVER one
                     / nullif(sum(d.m) FILTER (WHERE d.side = 'before') OVER one, 0) AS n,

@@ -51,7 +51,6 @@ static const FfColumn columns[] = {
 	{"updated_width", FF_RATIO, FF_HEAP_UPDATED_BYTES, FF_HEAP_UPDATED_ROWS, .pool = FF_KEPT},
 	{"updated_pct", FF_PERCENT, FF_HEAP_UPDATED_ROWS, FF_HEAP_LIVE_ROWS},
 	{"update_group_rows", FF_MEDIAN, FF_OLD_PAGE_GROUPS, FF_NEW_PAGE_GROUPS, .pool = FF_KEPT},
-	{"fill_histogram", FF_FILL},
 	{"inserted_length", FF_LENGTHS, FF_INSERTED_LENGTHS, .pool = FF_ADDED},
 	{"updated_length", FF_LENGTHS, FF_UPDATED_LENGTHS, .pool = FF_ADDED},
 	{"group_old_page", FF_GROUPS, FF_OLD_PAGE_GROUPS, .pool = FF_ADDED},
@@ -78,8 +77,6 @@ count_page(FfSample *sample, BlockNumber block, const char *page)
 	sample->pages[state]++;
 	if (state == FF_PAGE_OK)
 		ff_count_changed(page, block, RelationGetDescr(sample->rel), sample->changed);
-	if (state != FF_PAGE_BAD)
-		sample->fill_bin[Min(FF_FILL_BINS - 1, (int) (measured->used_share * FF_FILL_BINS))]++;
 	sample->most_rows = Max(sample->most_rows, measured->metric[FF_HEAP_LIVE_ROWS]);
 	for (int i = 0, n; i < measured->nrows; i += n)
 	{

@@ -58,26 +58,21 @@ ff_median(const FfSample *sample, FfHistogram histogram)
 	return NAN;
 }
 
-/* Writes an array literal. */
+/* Writes an array literal without trailing zeros; NULL if all are zero. */
 static char *
-array_text(const double *value, int n)
+weights_text(const double *value, int n)
 {
 	StringInfoData t;
 
+	while (n > 0 && value[n - 1] == 0)
+		n--;
+	if (n == 0)
+		return NULL;
 	initStringInfo(&t);
 	for (int i = 0; i < n; i++)
 		appendStringInfo(&t, "%c%.17g", i == 0 ? '{' : ',', value[i]);
 	appendStringInfoChar(&t, '}');
 	return t.data;
-}
-
-/* Writes an array without trailing zeros; NULL if all are zero. */
-static char *
-weights_text(const double *value, int n)
-{
-	while (n > 0 && value[n - 1] == 0)
-		n--;
-	return n > 0 ? array_text(value, n) : NULL;
 }
 
 /*
@@ -118,7 +113,7 @@ merge_lengths(double *pair, int n)
 	}
 }
 
-/* The array of a column, as its source says; NULL if all is zero, but not of FF_FILL. */
+/* The array of a column, as its source says; NULL if all is zero. */
 char *
 ff_histogram_text(const FfSample *sample, const FfColumn *column)
 {
@@ -127,8 +122,6 @@ ff_histogram_text(const FfSample *sample, const FfColumn *column)
 	double		group[EV_GROUP_BINS] = {0};
 	int			npairs = 0;
 
-	if (column->source == FF_FILL)
-		return array_text(sample->fill_bin, FF_FILL_BINS);
 	if (column->source == FF_CHANGED)
 		return weights_text(sample->changed, FF_BINS);
 	rows_by_bin(sample, column->a, rows);

@@ -148,7 +148,6 @@ typedef struct FfHeapGroup
 typedef struct FfHeapPage
 {
 	double		metric[FF_HEAP_METRICS];
-	double		used_share;		/* 0 to 1 of what a page can hold */
 	int			nrows;			/* live */
 	uint16		length[MaxHeapTuplesPerPage];	/* of each live row, MAXALIGNed */
 	bool		updated[MaxHeapTuplesPerPage];	/* since it was inserted */

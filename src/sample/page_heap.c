@@ -325,7 +325,6 @@ ff_heap_page(const char *page, BlockNumber block, FfXacts *xacts, FfHeapPage *re
 	OffsetNumber nlps;
 
 	memset(metric, 0, sizeof(result->metric));
-	result->used_share = 0;
 	result->nrows = 0;
 	result->ngroups = 0;
 
@@ -355,7 +354,6 @@ ff_heap_page(const char *page, BlockNumber block, FfXacts *xacts, FfHeapPage *re
 	if (nlps < MaxHeapTuplesPerPage || walk.unused > 0)
 		metric[FF_HEAP_FREE_BYTES] = header->pd_upper - header->pd_lower;
 	metric[FF_HEAP_INHABITED] = metric[FF_HEAP_LIVE_ROWS] > 0;
-	result->used_share = 1 - metric[FF_HEAP_FREE_BYTES] / FF_PAGE_ROOM;
 	group_versions(walk.version, walk.nversions, walk.original, result);
 	return FF_PAGE_OK;
 }

@@ -59,7 +59,7 @@ column_text(const FfSample *sample, const FfColumn *c, bool shown)
 {
 	double		number;
 
-	if (c->source >= FF_FILL)
+	if (c->source >= FF_LENGTHS)
 		return ff_histogram_text(sample, c);
 	number = column_number(sample, c);
 	if (isnan(number))

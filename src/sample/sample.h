@@ -12,9 +12,6 @@
 #include "sample/page.h"
 #include "sample/strata.h"
 
-/* Bins of the used share of pages, 10 % each. */
-#define FF_FILL_BINS 10
-
 /* Bins of a histogram; the one of aligned lengths needs the most. */
 #define FF_BINS (BLCKSZ / MAXIMUM_ALIGNOF + 1)
 
@@ -39,7 +36,6 @@ typedef struct FfSample
 	int			pages[FF_PAGE_BAD + 1]; /* read, by FfPageState */
 
 	/* of tables only */
-	double		fill_bin[FF_FILL_BINS];
 	FfXacts		xacts;
 	FfHeapPage	page;			/* scratch */
 	double		most_rows;
@@ -63,7 +59,6 @@ typedef enum FfSource
 	FF_MOST_ROWS,
 	FF_MEDIAN,					/* of histogram a, of b if a is empty */
 	/* arrays */
-	FF_FILL,					/* pages by used share */
 	FF_LENGTHS,					/* pairs of lengths and rows */
 	FF_GROUPS,					/* rows by group size; bins end at powers of two */
 	FF_POWERS,					/* rows; bins begin at powers of two */

@@ -477,7 +477,7 @@ SELECT matches(a.action || ' ' || a.cause || ' ' || a.reason, v.said, 'a queue: 
 
 -- bloat and TOAST are said
 SELECT story('bloated', 0, 1000, 1000, 0,
-	'{"live_rows": 4000, "dead_rows": 10, "fill_histogram": [290,0,0,0,0,0,0,0,0,10]}');
+	'{"live_rows": 4000, "dead_rows": 10}');
 INSERT INTO bloated SELECT i, i FROM generate_series(1, 230000) i;
 SELECT matches(reason,
 	'[.]\sIts rows need 528 kB, and it has 8000 kB: VACUUM FULL or pg_repack makes it 7472 kB smaller, which '

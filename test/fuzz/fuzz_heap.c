@@ -47,7 +47,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	HOLDS(m[FF_HEAP_RECENT_ROWS] <= m[FF_HEAP_DEAD_ROWS]);
 	HOLDS(m[FF_HEAP_SUPERSEDED_HOT] + m[FF_HEAP_SUPERSEDED_SAME] + m[FF_HEAP_SUPERSEDED_NEWPAGE] <= m[FF_HEAP_DEAD_ROWS]);
 	HOLDS(m[FF_HEAP_LIVE_ROWS] + m[FF_HEAP_DEAD_ROWS] <= MaxHeapTuplesPerPage);
-	HOLDS(result.used_share >= 0 && result.used_share <= 1);
+	HOLDS(m[FF_HEAP_FREE_BYTES] >= 0 && m[FF_HEAP_FREE_BYTES] <= BLCKSZ);
 	HOLDS(state == FF_PAGE_OK || (result.ngroups == 0 && result.nrows == 0));
 	HOLDS(result.nrows == m[FF_HEAP_LIVE_ROWS]);
 	for (int i = 0; i < result.ngroups; i++)

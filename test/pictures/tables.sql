@@ -31,7 +31,7 @@ SELECT r.rel_id, r.fillfactor, r.sampled_at, substr(r.relname, 2)::int AS k, v.*
                (16,   0,    1,    1,   0, '{}'),
                (5, 1000, 0, 0, 0,
                    '{"updated_pct": 0, "updated_width": null, "updated_hot_rows": 0, "updated_nonhot_rows": 0, '
-                   '"rows_per_page": 42, "rows_per_page_max": 42, "fill_histogram": [0,0,0,0,0,0,300,0,0,0]}')
+                   '"rows_per_page": 42, "rows_per_page_max": 42}')
        ) v(one_of, inserted, updated, hot, newpage, sample) ON v.one_of = CASE substr(r.relname, 2)::int % 18
        WHEN 5 THEN 5 WHEN 1 THEN 1 WHEN 4 THEN 4 WHEN 13 THEN 13 WHEN 7 THEN 7
        WHEN 16 THEN 16 ELSE 10 END

@@ -17,8 +17,7 @@ CREATE FUNCTION sampled(facts jsonb) RETURNS ff_internal.page_sample LANGUAGE sq
                        'updated_hot_rows', 10000, 'updated_nonhot_rows', 1000,
                        'superseded_hot', 0, 'superseded_same_page', 0, 'superseded_newpage', 0,
                        'rows_per_page', 60, 'rows_per_page_max', 61, 'inserted_width', 121, 'updated_width', 121,
-                       'updated_pct', 20, 'update_group_rows', 1,
-                       'fill_histogram', '[0,0,0,0,0,0,2,5,13,280]'::jsonb) || facts) f(s)
+                       'updated_pct', 20, 'update_group_rows', 1) || facts) f(s)
      CROSS JOIN LATERAL (SELECT CASE WHEN (s ->> 'update_group_rows')::float > 1 THEN
                                 array_fill(0, ARRAY[ceil(log(2, (s ->> 'update_group_rows')::numeric))::int])
                                     || 1000 END) g(bins)

@@ -12,14 +12,14 @@ CREATE FUNCTION measured(relation regclass, OUT blocks bigint, OUT blocks_read i
                          OUT live_pct real, OUT live_pct_err real, OUT dead_pct real, OUT dead_pct_err real,
                          OUT free_pct real, OUT free_pct_err real, OUT live_rows float8, OUT live_rows_err real,
                          OUT dead_rows float8, OUT rows_per_page real, OUT rows_per_page_max real,
-                         OUT fill_histogram int[], OUT inserted_width real)
+                         OUT inserted_width real)
 AS '$libdir/fillfactor_advisor', 'ff_sample' LANGUAGE C;
 -- One row: 24 bytes of header, 4 of id, 77 of pad make 105, 112 when aligned,
 -- 116 with the line pointer: a page takes floor(8168 / 116) = 70 of them.
 CREATE TEMP TABLE inserted (id int, pad text);
 INSERT INTO inserted SELECT g, repeat('x', 76) FROM generate_series(1, 140) g;
 SELECT blocks, blocks_read, blocks_new, blocks_bad, live_rows, live_rows_err,
-       dead_rows, rows_per_page, rows_per_page_max, fill_histogram
+       dead_rows, rows_per_page, rows_per_page_max
   FROM measured('inserted');
 SELECT live_pct = round(100 * 140 * 105 / 16384.0, 3)::real AS live, live_pct_err, dead_pct, dead_pct_err,
        free_pct = round(100 * 2 * (8168 - 70 * 116) / 16384.0, 3)::real AS free, free_pct_err
@@ -33,7 +33,7 @@ SELECT inserted_width, updated_width, updated_pct,
 CREATE TEMP TABLE half (id int, pad text) WITH (fillfactor = 50);
 INSERT INTO half SELECT g, repeat('x', 76) FROM generate_series(1, 70) g;
 SELECT blocks, live_rows, rows_per_page,
-       free_pct = (100 * (8168 - 35 * 116) / 8192.0)::real AS free, fill_histogram
+       free_pct = (100 * (8168 - 35 * 116) / 8192.0)::real AS free
   FROM ff_internal.sample('half');
 
 -- Where did the new version go?  HOT; in the page, but an indexed column
