@@ -129,8 +129,9 @@ left.
   together, so not here. A fillfactor is raised where a table is hardly updated, whatever that saves. Where most of
   what updates write goes to TOAST, a change must save `min_gain` of that, or 8 MB of disk.
 - **A rewrite at the same fillfactor** must give back 8 MB of disk, or bring the fillfactor to pages that were filled
-  at a higher one. None is advised while most old versions wait for a snapshot, or if the table held more before and
-  will again: twice as many rows were inserted as it has.
+  at a higher one. None is advised while most old versions wait for a snapshot.
+- **A queue is not rewritten**, whatever its fillfactor: where twice as many rows were inserted as it has, it held more
+  before, and soon will again.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no
   change is better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than
   half of `min_gain`, or when settings of the model are changed.
