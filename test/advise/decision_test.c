@@ -417,6 +417,7 @@ test_rewrite(void)
 	   "with another fillfactor: as the model says");
 	ok(decided(WITH(few_updates, f.heap_now = 8.9e6)).rewrites &&
 	   !decided(WITH(few_updates, f.heap_now = 8.88e6)).rewrites &&
+	   !decided(WITH(few_updates, f.heap_now = 8.9e6, f.inserted = 2 * f.live_rows + 1)).rewrites &&
 	   !decided(WITH(less_room, f.heap_now = 20e6)).rewrites,
 	   "or if it is hardly updated, and a raise frees a tenth");
 }
