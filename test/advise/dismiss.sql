@@ -264,8 +264,8 @@ INSERT INTO ff_internal.advice_event SELECT i, now() - age, what, age::text
       (:id, '250 days', 'taken back'), (-1, '250 days', 'taken back')) v(i, age, what);
 SELECT ff_internal.prune(1000);
 SELECT results_eq('SELECT details FROM ff_internal.advice_event ORDER BY seen_at',
-    $$ VALUES ('250 days'), ('200 days'), ('1 day') $$,
-    'old lines go, but the last word on indexes, and that a dismissal was taken back');
+    $$ VALUES ('300 days'), ('250 days'), ('200 days'), ('1 day') $$,
+    'old lines go, but the last ones on indexes, and that a dismissal was taken back');
 SELECT results_eq('SELECT reason FROM ff_internal.dismissal', $$ VALUES ('kept') $$,
     'dismissals of tables that are gone go');
 SELECT set_eq($$
