@@ -1,7 +1,7 @@
 -- The cause and the action for every kind of table, from histories written by
 -- hand: one story for each cause.
 BEGIN;
-SELECT plan(198);
+SELECT plan(199);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 
@@ -453,6 +453,11 @@ SELECT is(string_agg(format('%s: %s / %s', t.name, c.bar, a.reason), E'\n'), NUL
  WHERE c.bar ~ 'best [(]' AND NOT (m[2] = o.phrase OR strpos(replace(a.reason, E'\n', ' '),
 	format('The best step, %s, would save %s, but %s', c.fillfactor, m[1], m[2])) > 0) IS NOT FALSE;
 SELECT story('one_row', 0, 1000, 1000, 0, '{"live_rows": 1, "blocks": 1, "rows_per_page": 1, "rows_per_page_max": 1}');
+SELECT set_eq($$ SELECT fillfactor FROM ff_curve('batch') $$, $$
+	SELECT c.fillfactor FROM ff_curve('batch', true) c WHERE c.is_current OR c.is_advised OR c.bar ~ 'best' OR EXISTS (
+		SELECT FROM generate_series(30, 100, 10) tenth WHERE c.fillfactor >= tenth AND NOT EXISTS (
+			SELECT FROM ff_curve('batch', true) o WHERE o.fillfactor >= tenth AND o.fillfactor < c.fillfactor)) $$,
+	'ff_curve() shows the steps of 100, 90, ... 30, and those that matter');
 SELECT is((SELECT string_agg(bar, '|') FROM ff_curve('one_row', true) WHERE bar ~ 'best'),
 	'#################### current, advised, best', 'a table of one row: one step is the best');
 
