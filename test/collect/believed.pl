@@ -191,8 +191,8 @@ value(q{
 	ALTER TABLE half RESET (fillfactor);
 	CREATE INDEX half_v ON half (v)});
 value(q{
-	UPDATE ff_internal.epoch SET system_identifier = 1;
-	UPDATE ff_internal.relation SET system_identifier = 1});
+	UPDATE ff_internal.epoch SET system_identifier = 7000000000000000001;
+	UPDATE ff_internal.relation SET system_identifier = 7000000000000000001});
 is(value(q{SELECT count(*) FROM ff_internal.change WHERE kind = 'fillfactor'}), 1,
 	'a change is in the history of another cluster');
 is(known($_), '', "nothing of another cluster is believed of $_") foreach qw(here half);
