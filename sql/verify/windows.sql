@@ -87,8 +87,8 @@ COMMENT ON VIEW ff_internal.changes IS
 -- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of
 -- its side's updates, if that has three intervals, before a change if three are left. old snapshot: one was held, and
--- in fewer than half of one side's intervals, for a setting of its own side's. other rate: far from the median rate after
--- the change.
+-- in fewer than half of one side's intervals, for a setting of its own side's. other rate: far from the median rate
+-- after the change.
 CREATE FUNCTION ff_internal.verify_windows(c ff_internal.changes)
 RETURNS TABLE (side text, began_at timestamptz, ended_at timestamptz, updated float8,
                counted ff_internal.counter_interval, left_out text)
