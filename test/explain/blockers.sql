@@ -11,7 +11,7 @@ SELECT current_setting('shared_preload_libraries') ~ 'pg_stat_statements'
        AND EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'pg_stat_statements') AS statements,
        current_setting('max_prepared_transactions')::int > 0 AS prepared,
        current_setting('server_version_num')::int >= 160000 AS summarizing \gset
-SELECT plan(117);
+SELECT plan(118);
 
 -- which columns an index depends on
 CREATE TABLE c (id int PRIMARY KEY, a int, b text, "D d" int, e int UNIQUE, f int,
@@ -437,6 +437,8 @@ SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ')
 SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ')
 	FROM ff_internal.update_triggers('blurred'::regclass) t),
 	'blur ', 'a trigger whose text assigns nothing');
+SELECT is((ff_internal.has_triggers('blurred'), ff_internal.has_triggers('fat'))::text, '(1,0)',
+	'whether triggers may change a row before it is updated');
 SELECT is((SELECT array_agg(format('%s %s %s %s', index, columns, round(100 * blocked_per_s / updates_per_s),
 	round(100 * won_hot_per_s / updates_per_s)))
 	FROM ff.ff_blockers('touched'), ff.ff_advise('touched')),

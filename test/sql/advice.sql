@@ -31,6 +31,9 @@ SELECT round(newpage_share::numeric, 4) AS moved, round(blocked_share::numeric, 
   FROM ff_internal.split_updates(100, 60, NULL, 20, 300, 0.2, 40);
 -- no old version HOT: no room would help
 SELECT * FROM ff_internal.split_updates(100, 0, NULL, 40, 300, NULL, 0);
+-- the same, but statements set no indexed column in half of them, and no trigger does: room helps these
+SELECT recoverable_share, kept_share FROM ff_internal.split_updates(10000, 0, 9300, NULL, NULL, 0.5, NULL, 0);
+SELECT recoverable_share, kept_share FROM ff_internal.split_updates(10000, 0, 9300, NULL, NULL, 0.5, NULL, 1);
 -- neither counted nor seen in the pages: unknown
 SELECT * FROM ff_internal.split_updates(100, 60, NULL, 0, 0);
 -- all HOT: nothing else needs to be known
