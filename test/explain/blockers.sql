@@ -437,7 +437,7 @@ SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ')
 SELECT is((SELECT string_agg(format('%s %s', t.name, t.changes), ', ')
 	FROM ff_internal.update_triggers('blurred'::regclass) t),
 	'blur ', 'a trigger whose text assigns nothing');
-SELECT is((ff_internal.has_triggers('blurred'), ff_internal.has_triggers('fat'))::text, '(1,0)',
+SELECT is((ff_internal.has_triggers('blurred'::regclass), ff_internal.has_triggers('fat'::regclass))::text, '(1,0)',
 	'whether triggers may change a row before it is updated');
 SELECT is((SELECT array_agg(format('%s %s %s %s', index, columns, round(100 * blocked_per_s / updates_per_s),
 	round(100 * won_hot_per_s / updates_per_s)))
