@@ -265,6 +265,9 @@ test_contradicted(void)
 	e.triggers = 0;
 	ok(shares(&e, 0, 1) && near(plan.split.recoverable, 0.5, 1e-9),
 	   "moved not counted, and no trigger: the statements are right");
+	e.seen_moved = 20;
+	ok(shares(&e, 1, 1), "no trigger, but more stayed and were not HOT than they explain: a foreign key sets it");
+	e.seen_moved = 60;
 	e.triggers = NAN;
 	e.interval[0].hot = 300;
 	e.seen_hot = 50;
