@@ -214,8 +214,9 @@ RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     SELECT t.target, t.part
-      FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a
-            UNION SELECT i.inhparent FROM pg_inherits i WHERE i.inhrelid = relation) n(oid)
+      FROM (SELECT relation, false UNION SELECT a.relid, false FROM pg_partition_ancestors(relation) a
+            UNION ALL SELECT i.inhparent, true FROM pg_inherits i JOIN pg_class h ON h.oid = i.inhrelid
+                       WHERE h.oid = relation AND NOT h.relispartition) n(oid, inherited)
       JOIN pg_class c ON c.oid = n.oid
      CROSS JOIN LATERAL (SELECT c.relname::text COLLATE "default",
                                 ff_internal.tables_named(c.relname, NULL) OFFSET 0) w(name, tables)
@@ -233,7 +234,7 @@ BEGIN ATOMIC
              JOIN ff_internal.statement_target o ON o.shared AND o.relation_name = w.name
              LEFT JOIN unnest(k.parts) p ON p.relid = c.oid AND p.columns IS NOT DISTINCT FROM o.columns)
            t(target, part)
-     WHERE t.part > 0;
+     WHERE t.part > 0 AND NOT (n.inherited AND (t.target).command = 'INSERT');
 END;
 
 -- The UPDATE statements of a table since a time, and the columns that each changes (NULL: unknown); of these, computed
