@@ -81,9 +81,12 @@ BEGIN
                       role)
           FROM pg_extension e WHERE e.extname ^@ 'fillfactor_advisor'
         UNION ALL
-        SELECT format('GRANT %I TO %I', g, role)
+        -- a membership from when it was a NOINHERIT role stays one without rights from PostgreSQL 16 on
+        SELECT format('GRANT %I TO %I%s', g, role,
+                      CASE WHEN current_setting('server_version_num')::integer >= 160000
+                                AND pg_has_role(role, g, 'MEMBER') THEN ' WITH INHERIT TRUE' END)
           FROM CAST(CASE what WHEN 'reader' THEN 'pg_read_all_stats' ELSE 'pg_monitor' END AS name) g
-         WHERE NOT pg_has_role(role, g, 'MEMBER')
+         WHERE NOT pg_has_role(role, g, 'USAGE')
         UNION ALL
         SELECT format('GRANT INSERT, UPDATE, DELETE ON %s TO %I',
                       string_agg(c.oid::regclass::text, ', ' ORDER BY c.relname), role)

@@ -183,9 +183,9 @@ $$;
 CREATE FUNCTION ff_internal.inserted_width(relation oid) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
-    -- a record has 5 bytes besides its row, and an entry of a B-tree at least 64 (measured); a partial index, or one of
+    -- a record has 31 bytes besides its row, an entry of a B-tree at least 64 (measured); a partial index, or one of
     -- another kind, may get none; a row has more than its header of 24 bytes
-    SELECT nullif(greatest(24, sum(h.wal_bytes) / sum(h.rows) - 5 - 64 * (
+    SELECT nullif(greatest(24, sum(h.wal_bytes) / sum(h.rows) - 31 - 64 * (
                SELECT count(*) FROM ff_internal.followed r, unnest(r.index_definitions) d
                 WHERE r.relid = relation AND d LIKE '% USING btree %' AND d NOT LIKE '% WHERE %')), 24)
       FROM ff_internal.statement_target t

@@ -21,7 +21,7 @@ CREATE TABLE secret (id int, v int);
 INSERT INTO secret SELECT g, 0 FROM generate_series(1, 1000) g;
 ALTER TABLE secret OWNER TO regress_ff_owner;
 REVOKE ALL ON secret FROM PUBLIC;
-SELECT plan(61);
+SELECT plan(62);
 
 -- ff_grant() gives a reader and a collector all that they need
 SELECT is((SELECT array_agg(g ORDER BY n) FROM advisor.ff_grant('regress_ff_reader', 'reader') WITH ORDINALITY x(g, n)),
@@ -47,6 +47,12 @@ RESET ROLE;
 CREATE ROLE regress_ff_other NOINHERIT;
 SELECT throws_ok($$ SELECT advisor.ff_grant('regress_ff_other', 'reader') $$, '22023',
 	'role regress_ff_other does not inherit what it is granted', 'ff_grant() to a NOINHERIT role would bring it nothing');
+GRANT pg_read_all_stats TO regress_ff_other;
+ALTER ROLE regress_ff_other INHERIT;
+SELECT advisor.ff_grant('regress_ff_other', 'reader') \g /dev/null
+SELECT ok(pg_has_role('regress_ff_other', 'pg_read_all_stats', 'USAGE'),
+	'once it inherits, it has the rights of a membership from before, too');
+REVOKE ALL ON SCHEMA advisor FROM regress_ff_other;
 DROP ROLE regress_ff_other;
 
 -- outcome(ROLE, COMMAND): the SQLSTATE, 00000 on success
