@@ -3,7 +3,7 @@ BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 SET LOCAL TimeZone = 'Asia/Kolkata';
-SELECT plan(24);
+SELECT plan(25);
 
 CREATE TABLE orders (i int, j int);
 CREATE TABLE unknown (i int);
@@ -88,5 +88,10 @@ SELECT is((SELECT string_agg(began_at::text, ', ' ORDER BY began_at) FROM ff_his
 SELECT is((SELECT string_agg(began_at::text, ', ' ORDER BY began_at) FROM ff_history('orders', '7 days')),
     '2026-01-12 00:00:00+01, 2026-07-13 00:00:00+02', 'a week begins on Monday');
 
+-- the oldest interval was 40 days earlier
+UPDATE ff_internal.counter_interval SET began_at = began_at - interval '40 days', ended_at = ended_at - interval '40 days'
+ WHERE ended_at = (SELECT min(o.ended_at) FROM ff_internal.counter_interval o);
+SELECT results_eq($$SELECT * FROM ff_history('orders')$$, $$SELECT * FROM ff_history('orders', '7 days')$$,
+    'without a bucket, all of a longer history fits a screen');
 SELECT * FROM finish();
 ROLLBACK;
