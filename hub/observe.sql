@@ -396,7 +396,9 @@ SELECT jsonb_build_object('format', 1,
         'busy_ms', (h.stats->>'active_time')::float8 + (h.stats->>'idle_in_transaction_time')::float8,
         'blocks_read', h.stats->'blks_read',
         'read_ms', CASE WHEN current_setting('track_io_timing')::boolean THEN h.stats->'blk_read_time' END,
-        'settings', (SELECT jsonb_object_agg(s.name, jsonb_build_object('value', s.reset_val, 'unit', s.unit))
+        'settings', (SELECT jsonb_object_agg(s.name, jsonb_build_object('unit', s.unit, 'value',
+                            -- what the server sets itself has no other value
+                            CASE s.context WHEN 'internal' THEN s.setting ELSE s.reset_val END))
                        FROM pg_settings s
                       WHERE s.vartype <> 'string' OR s.name IN ('server_version', 'cluster_name')),
         'denied', (SELECT coalesce(jsonb_agg(to_jsonb(d)), '[]') FROM denied d)),

@@ -62,7 +62,9 @@ CREATE FUNCTION @extschema@.ff_grant(role name, what text) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-    command text;
+    -- from PostgreSQL 16 on, a grant says whether it is inherited, whatever the role was when it was made
+    by_grant CONSTANT boolean := current_setting('server_version_num')::integer >= 160000;
+    command  text;
 BEGIN
     -- of the hub, too, where it is
     IF EXISTS (SELECT FROM pg_extension e
@@ -72,7 +74,8 @@ BEGIN
     ELSIF role IS NULL OR what IS NULL OR what NOT IN ('reader', 'collector') THEN
         PERFORM ff_internal.refuse('22023', format('invalid grant: %L to %L', what, role), NULL,
             'Call ff_grant(''role'', ''reader'') or ff_grant(''role'', ''collector'').');
-    ELSIF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role AND NOT r.rolinherit AND NOT r.rolsuper) THEN
+    ELSIF EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role AND NOT r.rolinherit AND NOT r.rolsuper)
+          AND NOT by_grant THEN
         PERFORM ff_internal.refuse('22023', format('role %I does not inherit what it is granted', role), NULL,
                                    format('Run ALTER ROLE %I INHERIT first.', role));
     END IF;
@@ -81,10 +84,7 @@ BEGIN
                       role)
           FROM pg_extension e WHERE e.extname ^@ 'fillfactor_advisor'
         UNION ALL
-        -- a membership from when it was a NOINHERIT role stays one without rights from PostgreSQL 16 on
-        SELECT format('GRANT %I TO %I%s', g, role,
-                      CASE WHEN current_setting('server_version_num')::integer >= 160000
-                                AND pg_has_role(role, g, 'MEMBER') THEN ' WITH INHERIT TRUE' END)
+        SELECT format('GRANT %I TO %I%s', g, role, CASE WHEN by_grant THEN ' WITH INHERIT TRUE' END)
           FROM CAST(CASE what WHEN 'reader' THEN 'pg_read_all_stats' ELSE 'pg_monitor' END AS name) g
          WHERE NOT pg_has_role(role, g, 'USAGE')
         UNION ALL
@@ -105,5 +105,5 @@ what: reader (may call advice, script, report, metrics) or collector (also CALL 
 'may write the history, which determines the advice).
 To undo it, REVOKE what the statements granted; DROP EXTENSION leaves USAGE of the schema, and the membership in '
 'pg_read_all_stats or pg_monitor.
-Errors: 22023 invalid what or a NOINHERIT role, 42704 no such role, 42501 the caller is neither a superuser nor a '
-'member of the extension''s owner, or may not grant the predefined role.';
+Errors: 22023 invalid what, or a NOINHERIT role before PostgreSQL 16, 42704 no such role, 42501 the caller is neither '
+'a superuser nor a member of the extension''s owner, or may not grant the predefined role.';

@@ -178,19 +178,35 @@ AS $$
               r.changes_since_sample DESC, r.rel_id
 $$;
 
--- Length of a table's rows, at most, by the WAL of its INSERT statements; NULL: too few, full-page images hide it, or
--- they write none (unlogged).
+-- Length of a table's rows, about, by the WAL of its INSERT statements since it was rewritten or its indexes changed;
+-- NULL: too few, full-page images hide it, or they write none (unlogged).
 CREATE FUNCTION ff_internal.inserted_width(relation oid) RETURNS float8
 LANGUAGE sql STABLE
 AS $$
-    -- a record has 31 bytes besides its row, an entry of a B-tree at least 64 (measured); a partial index, or one of
+    -- a record has 31 bytes besides its row, a B-tree's entry 56 besides its key (measured); a partial index, or one of
     -- another kind, may get none; a row has more than its header of 24 bytes
-    SELECT nullif(greatest(24, sum(h.wal_bytes) / sum(h.rows) - 31 - 64 * (
-               SELECT count(*) FROM ff_internal.followed r, unnest(r.index_definitions) d
-                WHERE r.relid = relation AND d LIKE '% USING btree %' AND d NOT LIKE '% WHERE %')), 24)
-      FROM ff_internal.statement_target t
-      JOIN ff_internal.statement_history h USING (statement_id)
-     WHERE t.relid = relation AND t.command = 'INSERT' AND t.how = 'top'
+    SELECT nullif(greatest(24, sum(h.wal_bytes) / sum(h.rows) - 31 - coalesce(max(x.bytes), 0)), 24)
+      FROM ff_internal.followed r
+     CROSS JOIN LATERAL (
+           SELECT sum(56 + 8 * ceil(greatest(8, k.bytes) / 8.0)) AS bytes
+             FROM unnest(r.index_oids, r.index_definitions) i(id, definition)
+            CROSS JOIN LATERAL (
+                  SELECT sum(CASE WHEN a.attlen > 0 THEN a.attlen ELSE s.avg_width END) AS bytes
+                    FROM pg_index o
+                    JOIN pg_attribute a ON a.attrelid = o.indexrelid
+                    LEFT JOIN pg_attribute c ON c.attrelid = o.indrelid AND c.attnum = o.indkey[a.attnum - 1]
+                    LEFT JOIN pg_stats s ON s.schemaname = r.nspname AND s.tablename = r.relname
+                                        AND s.attname = c.attname AND NOT s.inherited
+                   WHERE o.indexrelid = i.id) k
+            WHERE i.definition LIKE '% USING btree %' AND i.definition NOT LIKE '% WHERE %') x
+     CROSS JOIN LATERAL (
+           SELECT greatest((SELECT max(c.seen_at) FROM ff_internal.change c
+                             WHERE c.rel_id = r.rel_id AND c.kind = 'indexes'),
+                           (SELECT max(n.ended_at) FROM ff_internal.counter_interval n
+                             WHERE n.rel_id = r.rel_id AND n.rewritten), '-infinity')) l(since)
+      JOIN ff_internal.statement_target t ON t.relid = r.relid AND t.command = 'INSERT' AND t.how = 'top'
+      JOIN ff_internal.statement_history h ON h.statement_id = t.statement_id AND h.began_at >= l.since
+     WHERE r.relid = relation
        AND NOT EXISTS (SELECT FROM ff_internal.statement_target o
                         WHERE o.statement_id = t.statement_id AND o."position" <> t."position")
     HAVING sum(h.rows) >= 100 AND sum(h.wal_fpi) <= ff_internal.threshold('FEW') * sum(h.rows)

@@ -204,24 +204,16 @@ BEGIN ATOMIC
      GROUP BY m.oid;
 END;
 
--- The targets of statements that write a table, under its name or that of a partitioned table above it, or one that it
--- inherits from. part: of what a statement did, that of the table so named; from these parts, see parts_of_tables(), or
--- found here (NULL); times share: of the updates of the parent and its children, those of this table.
+-- The targets of statements that write a table, under its name or that of a partitioned table above it. part: of what a
+-- statement did, that of the table so named; from these parts, see parts_of_tables(), or found here (NULL).
 CREATE FUNCTION ff_internal.targets_of(
     relation oid, since timestamptz, parts ff_internal.named_part[] DEFAULT NULL,
     OUT target ff_internal.statement_target, OUT part float8)
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
-    SELECT t.target, t.part * coalesce(n.share, 1)
-      FROM (SELECT relation, NULL::float8 UNION SELECT a.relid, NULL FROM pg_partition_ancestors(relation) a
-            UNION ALL
-            SELECT i.inhparent, (SELECT sum(r.updated) FILTER (WHERE r.relid = relation) / greatest(1, sum(r.updated))
-                                   FROM ff_internal.relation r
-                                  WHERE r.closed_at IS NULL AND (r.relid = i.inhparent OR r.relid IN (
-                                        SELECT s.inhrelid FROM pg_inherits s WHERE s.inhparent = i.inhparent)))
-              FROM pg_inherits i JOIN pg_class h ON h.oid = i.inhrelid
-             WHERE h.oid = relation AND NOT h.relispartition) n(oid, share)
+    SELECT t.target, t.part
+      FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a) n(oid)
       JOIN pg_class c ON c.oid = n.oid
      CROSS JOIN LATERAL (SELECT c.relname::text COLLATE "default",
                                 ff_internal.tables_named(c.relname, NULL) OFFSET 0) w(name, tables)
@@ -239,8 +231,7 @@ BEGIN ATOMIC
              JOIN ff_internal.statement_target o ON o.shared AND o.relation_name = w.name
              LEFT JOIN unnest(k.parts) p ON p.relid = c.oid AND p.columns IS NOT DISTINCT FROM o.columns)
            t(target, part)
-     -- inserts into a parent stay there
-     WHERE t.part > 0 AND (n.share IS NULL OR n.share > 0 AND (t.target).command <> 'INSERT');
+     WHERE t.part > 0;
 END;
 
 -- The UPDATE statements of a table since a time, and the columns that each changes (NULL: unknown); of these, computed

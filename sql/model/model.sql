@@ -212,8 +212,8 @@ AS $$
                ff_internal.io_speed() AS read_us,
                (SELECT (c.relpersistence = 'u')::integer FROM pg_class c WHERE c.oid = e.relation) AS unlogged,
                -- from PostgreSQL 19 on, a logical slot is enough
-               (coalesce(ff_internal.server_setting('effective_wal_level'), ff_internal.server_setting('wal_level'))
-                = 'logical')::integer AS logical
+               ('logical' IN (ff_internal.server_setting('wal_level'),
+                              coalesce(ff_internal.server_setting('effective_wal_level'), '')))::integer AS logical
           FROM (SELECT array_agg(i.seconds) AS interval_seconds,
                        array_agg((i.did).inserted::float8) AS interval_inserted,
                        array_agg((i.did).updated::float8) AS interval_updated,

@@ -518,7 +518,7 @@ worth_rewriting(const DnFacts *f)
 static int
 refills(const DnFacts *f)
 {
-	return f->inserted > REFILLS * f->live_rows;
+	return f->inserted > REFILLS * f->live_rows && f->deleted > (REFILLS - 1) * f->live_rows;
 }
 
 /*

@@ -333,7 +333,10 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, Choice *d)
 static int
 refills(const Evidence *e)
 {
-	return ff_evidence_window(e).inserted > REFILLS * fmax(or_else(e->live_rows, 0), 1);
+	EvInterval	w = ff_evidence_window(e);
+	double		rows = fmax(or_else(e->live_rows, 0), 1);
+
+	return w.inserted > REFILLS * rows && w.deleted > (REFILLS - 1) * rows;
 }
 
 FcWay

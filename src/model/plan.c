@@ -37,8 +37,8 @@ typedef enum Word
 /*
  * By the statements, "least" to "most" of the updates set an indexed column.  OVERSTATED: more
  * updates were HOT than that leaves, clearly or by the pages as well.  UNDERSTATED: more stayed
- * in their page without being HOT than that explains: all that stayed where a trigger may set it, of
- * all updates where none does; on PostgreSQL 15 an estimate by old versions.
+ * in their page without being HOT than that explains: of those that stayed, or of all updates where no
+ * trigger may set it; on PostgreSQL 15 an estimate by old versions.
  */
 static Word
 statements_word(const Evidence *e, double least, double most)
@@ -56,11 +56,19 @@ statements_word(const Evidence *e, double least, double most)
 		return CONSISTENT;
 	if (blocked < NEGLIGIBLE)
 		return least > blocked ? OVERSTATED : CONSISTENT;
-	if (blocked > 1 - NEGLIGIBLE && e->triggers != 0)
+	if (e->triggers == 0)
+	{
+		double		same = or_else(e->seen_same_page, 0);
+		double		cold = isnan(w.newpage) ? (1 - hot) * same / (same + or_else(e->seen_moved, 0)) :
+			(stayed - w.hot) / w.updated;
+
+		return most < (isnan(w.newpage) ? CONFIRMED : 1 - TELLING) * cold - NEGLIGIBLE ? UNDERSTATED : CONSISTENT;
+	}
+	if (blocked > 1 - NEGLIGIBLE)
 		return most < 1 - TELLING ? UNDERSTATED : CONSISTENT;
-	if (isnan(w.newpage) && e->triggers != 0)
+	if (isnan(w.newpage))
 		return most < CONFIRMED * fmin(blocked, 1 - hot) ? UNDERSTATED : CONSISTENT;
-	stayed /= isnan(w.newpage) ? stayed + or_else(e->seen_moved, 0) : w.updated;
+	stayed /= w.updated;
 	return (1 + TELLING) * most + NEGLIGIBLE * stayed < blocked * stayed ? UNDERSTATED : CONSISTENT;
 }
 

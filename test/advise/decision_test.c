@@ -404,7 +404,9 @@ test_rewrite(void)
 	ok(same(REWRITE(f.advised_step = 70), NULL), "another fillfactor is advised");
 	ok(same(REWRITE(f.model_changes = 0, f.heap_needed = 9.9e6), "possible"), "bloat, whatever the model says");
 	ok(same(REWRITE(f.model_changes = 0, f.heap_now = 2e6, f.heap_needed = 0.96e6), NULL), "less than 1 MB of it");
-	ok(same(REWRITE(f.heap_needed = 9.9e6, f.inserted = 120001), "refills"), "it will be as large again");
+	ok(same(REWRITE(f.heap_needed = 9.9e6, f.inserted = 120001, f.deleted = 60001), "refills") &&
+	   !same(REWRITE(f.heap_needed = 9.9e6, f.inserted = 120001, f.deleted = 60000), "refills"),
+	   "it will be as large again, unless it was emptied otherwise");
 	ok(same(REWRITE(f.heap_needed = 9.9e6, f.snapshot_awaited = 1), "awaits_snapshot"), "versions wait for a snapshot");
 	ok(same(REWRITE(f.heap_needed = 9e6, f.held_back = 1, f.snapshot_awaited = 1), NULL),
 	   "an old snapshot has to end first");
@@ -417,7 +419,7 @@ test_rewrite(void)
 	   "with another fillfactor: as the model says");
 	ok(decided(WITH(few_updates, f.heap_now = 8.9e6)).rewrites &&
 	   !decided(WITH(few_updates, f.heap_now = 8.88e6)).rewrites &&
-	   !decided(WITH(few_updates, f.heap_now = 8.9e6, f.inserted = 2 * f.live_rows + 1)).rewrites &&
+	   !decided(WITH(few_updates, f.heap_now = 8.9e6, f.inserted = 2 * f.live_rows + 1, f.deleted = f.live_rows + 1)).rewrites &&
 	   !decided(WITH(less_room, f.heap_now = 20e6)).rewrites,
 	   "or if it is hardly updated, and a raise frees a tenth");
 }

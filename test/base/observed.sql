@@ -8,7 +8,7 @@ CREATE INDEX account_seen ON account (seen);
 CREATE TABLE idle (id int);
 CREATE TABLE gone (id int);
 CREATE TABLE own (id int);
-SELECT plan(127);
+SELECT plan(130);
 
 -- says(KIND, OID, CHANGE): the source says this of a table, an index or itself, besides what it said before
 CREATE FUNCTION says(kind text, id oid, change jsonb) RETURNS void LANGUAGE sql AS $$
@@ -223,6 +223,21 @@ UPDATE ff_internal.statement_history SET wal_bytes = (24 + 31 + 2 * 64) * rows;
 SELECT is(ff_internal.inserted_width('job'::regclass), NULL, 'no row is as short as its header');
 UPDATE ff_internal.statement_history SET wal_bytes = 0;
 SELECT is(ff_internal.inserted_width('job'::regclass), NULL, 'an unlogged table writes no WAL that could tell');
+ROLLBACK;
+BEGIN;
+CREATE INDEX job_long ON job (id, state, (id + 1));
+UPDATE ff_internal.relation SET index_oids = ARRAY['job_long'::regclass::oid],
+	index_definitions = '{CREATE INDEX job_long ON job USING btree (id)}' WHERE relid = 'job'::regclass;
+SELECT is(ff_internal.inserted_width('job'::regclass), 300::float8 - 31 - 56 - 24, 'a longer key has longer entries');
+INSERT INTO ff_internal.change (rel_id, kind, before_at, seen_at, epoch_id, old_fillfactor, new_fillfactor)
+SELECT r.rel_id, 'indexes', s.at, s.at, r.epoch_id, 100, 100 FROM ff_internal.relation r,
+	(SELECT max(h.ended_at) AS at FROM ff_internal.statement_history h) s WHERE r.relid = 'job'::regclass;
+SELECT is(ff_internal.inserted_width('job'::regclass), NULL, 'WAL from before an index was made does not tell');
+ROLLBACK;
+BEGIN;
+UPDATE ff_internal.counter_interval i SET rewritten = true
+	WHERE i.ended_at = (SELECT max(o.ended_at) FROM ff_internal.counter_interval o);
+SELECT is(ff_internal.inserted_width('job'::regclass), NULL, 'nor from before a rewrite: it may have been unlogged');
 ROLLBACK;
 SELECT is(ff_internal.inserted_width('account'::regclass), NULL, 'no inserts, no length');
 BEGIN;

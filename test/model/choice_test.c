@@ -419,9 +419,12 @@ test_queue(void)
 	decision.cost[FC_SET][0].ratio = 0.9;
 	decision.cost[FC_REWRITE][0].ratio = 0.5;
 	e.interval[0].inserted = 2 * rows;
+	e.interval[0].deleted = rows + 1;
 	ok(ff_choice_way(&e, &decision, 0) == FC_REWRITE, "two inserts a row: a rewrite may pay");
 	e.interval[0].inserted++;
 	ok(ff_choice_way(&e, &decision, 0) == FC_SET, "more: it does not");
+	e.interval[0].deleted--;
+	ok(ff_choice_way(&e, &decision, 0) == FC_REWRITE, "unless the others were not deleted, as by TRUNCATE");
 }
 
 /* ---------- the choice ---------- */
