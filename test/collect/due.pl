@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 15;
+use Test::More tests => 17;
 
 my $node = PostgreSQL::Test::Cluster->new('due');
 $node->init;
@@ -79,6 +79,18 @@ like($err, qr/ERROR:  pg_cron is not in this database\n.*psql .* -c "CALL ff_int
 	"SELECT count(*) FROM ff_horizon(); SELECT length(ff_report()) > 0; SELECT ff_export() IS NULL");
 is("$status " . $err =~ s/^.*NOTICE:  no change is advised.*\n?//gmr, '0 ',
 	'with standard_conforming_strings off no other function writes a warning');
+
+# a table of which less than 1 % changed waits for more, or for a day
+value('CREATE TABLE little AS SELECT i, 0 AS j FROM generate_series(1, 10000) i; ANALYZE little');
+collect();
+value('UPDATE little SET j = 1 WHERE i <= 50');
+counted('little', 50);
+collect();
+is(samples('little'), 1, 'hardly any change: not sampled again');
+value('UPDATE little SET j = 1 WHERE i <= 60');
+counted('little', 110);
+collect();
+is(samples('little'), 2, 'over 1 % changed: sampled again');
 
 # one table a collection
 value('CREATE TABLE quiet AS SELECT i FROM generate_series(1, 50000) i;

@@ -28,8 +28,8 @@ pages with 60,000 rows, collected once a minute for an hour. `make reference` wr
 Shares are of the recent updates: of the last intervals that have a third of all updates in the window. An update
 *moved* if its new version went to another page. PostgreSQL 16 and later count these; before, they are estimated from
 old row versions that are still in the sampled pages. An update that *stayed* in its page and was not HOT changed an
-indexed column. Updates that moved are assumed to have changed indexed columns as often as those that stayed; the rest
-of them is *recoverable*.
+indexed column. Updates that moved are assumed to have changed indexed columns as often as those that stayed; where no
+trigger may change one, at most as often as the statements say. The rest of them is *recoverable*.
 $md$;
 
 SELECT format(E'## %s. `%s`\n\n%s\n\n| an hour of it | |\n| --- | --- |\n%s\n\n`ff_advise()` says **%s**: %s\n',
@@ -130,8 +130,8 @@ left.
   what updates write goes to TOAST, a change must save `min_gain` of that, or 8 MB of disk.
 - **A rewrite at the same fillfactor** must give back 8 MB of disk, or bring the fillfactor to pages that were filled
   at a higher one. None is advised while most old versions wait for a snapshot.
-- **A queue is not rewritten**, whatever its fillfactor: where twice as many rows were inserted as it has, it held more
-  before, and soon will again.
+- **A queue is not rewritten**, whatever its fillfactor: where twice as many rows were inserted as it has, and the
+  others deleted, it held more before, and soon will again.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no
   change is better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than
   half of `min_gain`, or when settings of the model are changed.
