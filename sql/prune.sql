@@ -111,7 +111,7 @@ BEGIN
         0, 'hour', date_trunc('hour', clock_timestamp() - interval '1 day', 'UTC'), batch - handled);
     handled := handled + ff_internal.roll_up(
         1, 'day', date_trunc('day', clock_timestamp() - interval '14 days', 'UTC'), batch - handled);
-    -- current values stay, however old, and the last of these lines of a table, see note_fit(), keep_dismissal()
+    -- current values stay, however old, and of each table the last line of some kinds, see note_fit(), keep_dismissal()
     DELETE FROM ff_internal.setting_history o
      WHERE o.seen_at < oldest
        AND EXISTS (SELECT FROM ff_internal.setting_history l WHERE l.setting = o.setting AND l.seen_at > o.seen_at);

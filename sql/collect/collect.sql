@@ -178,8 +178,8 @@ AS $$
               r.changes_since_sample DESC, r.rel_id
 $$;
 
--- Length of a table's rows, about, by the WAL of its INSERT statements since it was rewritten or its indexes changed;
--- NULL: too few, full-page images hide it, or they write none (unlogged).
+-- The approximate length of a table's rows, by the WAL of its INSERT statements since it was rewritten or its indexes
+-- changed; NULL: too few, full-page images hide it, or they write none (unlogged).
 CREATE FUNCTION ff_internal.inserted_width(relation oid) RETURNS float8
 LANGUAGE sql STABLE
 AS $$

@@ -67,10 +67,10 @@ BEGIN ATOMIC
      WHERE o.kind = 'table' AND o.id = relation;
 END;
 
--- Their number, at most 1, as the model takes it.
+-- 1 if a table has such triggers, else 0: a number, as the model takes it.
 CREATE FUNCTION ff_internal.has_triggers(relation oid) RETURNS float8
 LANGUAGE sql STABLE
-RETURN (SELECT count(*)::float8 FROM (SELECT FROM ff_internal.update_triggers(relation) LIMIT 1) t);
+RETURN EXISTS (SELECT FROM ff_internal.update_triggers(relation))::integer;
 
 -- These columns, those that triggers change if they are updated, and the stored generated columns that depend on them.
 CREATE FUNCTION ff_internal.changed_columns(relation oid, columns text[]) RETURNS text[]

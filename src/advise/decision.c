@@ -514,13 +514,6 @@ worth_rewriting(const DnFacts *f)
 	return isnan(f->most_us) || !((1 - 1 / f->model_gain) * part < f->min_worth);
 }
 
-/* A queue, which soon fills as many pages again after a rewrite. */
-static int
-refills(const DnFacts *f)
-{
-	return f->inserted > REFILLS * f->live_rows && f->deleted > (REFILLS - 1) * f->live_rows;
-}
-
 /*
  * What a rewrite at the present fillfactor would do: it pays, by the model and by what is
  * worth a change, unless full pages get room by themselves; or pages are mostly empty (bloat),
@@ -537,7 +530,7 @@ rewrite(const DnFacts *f, const DnDecision *d)
 		return NULL;
 	if (bloated && f->snapshot_awaited > 0)
 		return is(d->seen_cause, "old_snapshot") ? NULL : "awaits_snapshot";
-	if (bloated && refills(f))
+	if (bloated && ff_choice_refills(f->inserted, f->deleted, f->live_rows))
 		return "refills";
 	if (is(d->action, "keep") && d->wants_model && f->model_changes > 0 &&
 		f->advised_step == f->current_step && d->confidence >= d->needed_confidence &&
@@ -547,7 +540,10 @@ rewrite(const DnFacts *f, const DnDecision *d)
 	return bloated ? "possible" : NULL;
 }
 
-/* Whether to rewrite its pages: that pays, or it is hardly updated, and a raise frees enough of them for good. */
+/*
+ * Whether to rewrite its pages: that pays, or it is hardly updated, and a raise frees enough of them
+ * for good.
+ */
 static int
 rewrites(const DnFacts *f, const DnDecision *d)
 {
@@ -556,7 +552,8 @@ rewrites(const DnFacts *f, const DnDecision *d)
 	if (!d->changes || then < 0)
 		return is(d->rewrite, "pays");
 	return f->step_rewrites[then] > 0 ||
-		(is(d->seen_cause, "few_updates") && !refills(f) && f->step_bytes[then] < (1 - FREED) * f->heap_now);
+		(is(d->seen_cause, "few_updates") && f->step_bytes[then] < (1 - FREED) * f->heap_now &&
+		 !ff_choice_refills(f->inserted, f->deleted, f->live_rows));
 }
 
 /*

@@ -74,7 +74,7 @@ typedef struct Rates
 	double		read_us;
 	double		checkpoint;		/* rows updated from one to the next */
 	int			unlogged;		/* nothing is written to the WAL */
-	double		wal_row;		/* bytes that an update within its page logs of its row, changed ones aside */
+	double		wal_row;		/* more bytes of an update within its page, where its WAL has the whole row */
 } Rates;
 
 /* Statements per row that a command writes; "otherwise" if unknown. */
@@ -329,21 +329,19 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, Choice *d)
 	}
 }
 
-/* A queue, which soon fills as many pages again after a rewrite. */
-static int
-refills(const Evidence *e)
+int
+ff_choice_refills(double inserted, double deleted, double rows)
 {
-	EvInterval	w = ff_evidence_window(e);
-	double		rows = fmax(or_else(e->live_rows, 0), 1);
-
-	return w.inserted > REFILLS * rows && w.deleted > (REFILLS - 1) * rows;
+	return inserted > REFILLS * rows && deleted > (REFILLS - 1) * rows;
 }
 
 FcWay
 ff_choice_way(const Evidence *e, const Choice *d, int step)
 {
-	return d->cost[FC_REWRITE][step].ratio < d->cost[FC_SET][step].ratio * (1 - e->min_gain) && !refills(e) ?
-		FC_REWRITE : FC_SET;
+	EvInterval	w = ff_evidence_window(e);
+
+	return d->cost[FC_REWRITE][step].ratio < d->cost[FC_SET][step].ratio * (1 - e->min_gain) &&
+		!ff_choice_refills(w.inserted, w.deleted, fmax(or_else(e->live_rows, 0), 1)) ? FC_REWRITE : FC_SET;
 }
 
 double
