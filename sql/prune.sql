@@ -80,16 +80,16 @@ BEGIN
                         'ORDER BY o.%2$I LIMIT greatest($2, 0)))',
                         v.history, v.time_column, 'o.rollup = ' || l.level || ' AND') AS command
                FROM (VALUES
-            ('ff_internal.counter_interval'::regclass, 'ended_at', '{2,1,0}'::integer[], true),
-            ('ff_internal.page_sample', 'sampled_at', '{2,1,0}', true),
-            ('ff_internal.statement_history', 'ended_at', '{2,1,0}', false),
-            ('ff_internal.statement_snapshot', 'snapshot_at', '{NULL}', false),
-            ('ff_internal.collection', 'began_at', '{NULL}', false),
-            ('ff_internal.change', 'seen_at', '{NULL}', false),
-            ('ff_internal.prediction', 'made_at', '{NULL}', false),
-            ('ff_internal.horizon_history', 'last_seen_at', '{NULL}', false),
-            ('ff_internal.rehearsal', 'measured_at', '{NULL}', false)) v(history, time_column, levels, beyond)
-              CROSS JOIN LATERAL unnest(v.levels) l(level)
+            ('ff_internal.counter_interval'::regclass, 'ended_at', true, true),
+            ('ff_internal.page_sample', 'sampled_at', true, true),
+            ('ff_internal.statement_history', 'ended_at', true, false),
+            ('ff_internal.statement_snapshot', 'snapshot_at', false, false),
+            ('ff_internal.collection', 'began_at', false, false),
+            ('ff_internal.change', 'seen_at', false, false),
+            ('ff_internal.prediction', 'made_at', false, false),
+            ('ff_internal.horizon_history', 'last_seen_at', false, false),
+            ('ff_internal.rehearsal', 'measured_at', false, false)) v(history, time_column, rolled_up, beyond)
+              CROSS JOIN LATERAL unnest(CASE WHEN v.rolled_up THEN '{2,1,0}' ELSE ARRAY[NULL::integer] END) l(level)
     LOOP
         EXECUTE t.command USING oldest, batch - handled;
         GET DIAGNOSTICS n = ROW_COUNT;

@@ -80,6 +80,7 @@ BEGIN ATOMIC
             z.heap_now, z.heap_needed, ff_internal.heap_needed(e, 100) AS heap_full,
             CASE WHEN z.heap_now > ff_internal.threshold('BLOAT') * z.heap_needed
                  THEN ff_internal.most_wait(ff_internal.last_sample(e), 1) END AS snapshot_awaited,
+            ff_internal.reloads(e) AS reloads,
             CASE WHEN f.steps IS NOT NULL AND e.toast_bytes > 0 THEN ff_internal.toasted(e.relation) END AS toasted,
             -- if it was updated before it was altered
             CASE WHEN (e.since).updated IS DISTINCT FROM (e.counted).updated THEN EXISTS (

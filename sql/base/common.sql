@@ -105,5 +105,5 @@ RETURN '''' || replace(word, '''', E'''\\''''') || '''';
 -- The columns of a type, table or view, for statements that copy all.
 CREATE FUNCTION ff_internal.column_list(relation regclass) RETURNS text
 LANGUAGE sql STABLE
-RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
+RETURN (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a
          WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped);

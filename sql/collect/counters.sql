@@ -20,6 +20,8 @@ CREATE AGGREGATE ff_internal.total(record)
 -- Returns the statements that make these indexes; '' for an index that is gone, and for all if the table is locked.
 CREATE FUNCTION ff_internal.own_index_definitions(relation oid, indexes oid[]) RETURNS text[]
 LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
+-- the same text in every session
+SET quote_all_identifiers = off
 AS 'MODULE_PATHNAME', 'ff_index_definitions';
 
 -- The same; in a mirror those of the source.

@@ -1,5 +1,12 @@
 -- Everything known of a table, in one row.
 
+-- Whether a table was emptied and filled again in an interval, which deletes no row: it has a new file, and got at least
+-- half of the rows (chosen) that its last sample found.
+CREATE FUNCTION ff_internal.reloaded(i ff_internal.counter_interval) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN i.rewritten AND 2 * i.inserted >= (SELECT greatest(1, p.live_rows) FROM ff_internal.page_sample p
+                                           WHERE p.rel_id = i.rel_id ORDER BY p.sampled_at DESC LIMIT 1);
+
 -- The window: src/evidence/window.c.
 
 CREATE FUNCTION ff_internal.window_add(
@@ -212,6 +219,13 @@ $$;
 CREATE FUNCTION ff_internal.updates_per_s(e ff_internal.table_evidence) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (e.counted).updated / nullif(e.window_s, 0);
+
+-- Intervals of the window in which it was emptied and filled again; NULL: it got too few rows for that.
+CREATE FUNCTION ff_internal.reloads(e ff_internal.table_evidence) RETURNS float8
+LANGUAGE sql STABLE
+RETURN CASE WHEN (e.counted).inserted > ff_internal.threshold('REFILLS') * e.live_rows THEN (
+            SELECT count(*) FROM ff_internal.counter_interval i
+             WHERE i.rel_id = e.rel_id AND i.rewritten AND i.ended_at > e.began_at AND ff_internal.reloaded(i)) END;
 
 -- The last sample of its pages; NULL: none.
 CREATE FUNCTION ff_internal.last_sample(e ff_internal.table_evidence) RETURNS ff_internal.page_sample

@@ -183,9 +183,12 @@ CREATE FUNCTION ff_internal.model_input(e ff_internal.table_evidence, last ff_in
 LANGUAGE sql STABLE
 AS $$
     WITH spans AS (
-        -- at the present fillfactor and indexes: the newest 31 intervals, and all older ones as one
-        SELECT sum(extract(epoch FROM i.ended_at - i.began_at))::float8 AS seconds, ff_internal.total(i) AS did
-          FROM (SELECT *, least(32, row_number() OVER (ORDER BY ended_at DESC)) AS place
+        -- at the present fillfactor and indexes: the newest 31 intervals, and all older ones as one, as long as they
+        -- would be at the rate of their mean update
+        SELECT coalesce(sum(i.updated) ^ 2 / nullif(sum(i.updated ^ 2 / i.seconds), 0), sum(i.seconds)) AS seconds,
+               ff_internal.total(i) AS did
+          FROM (SELECT *, greatest(0.001, extract(epoch FROM ended_at - began_at))::float8 AS seconds,
+                       least(32, row_number() OVER (ORDER BY ended_at DESC)) AS place
                   FROM ff_internal.counter_interval WHERE rel_id = e.rel_id AND began_at >= e.since_began_at) i
          GROUP BY i.place ORDER BY i.place
     ), input AS (
@@ -213,7 +216,8 @@ AS $$
                (SELECT (c.relpersistence = 'u')::integer FROM pg_class c WHERE c.oid = e.relation) AS unlogged,
                -- from PostgreSQL 19 on, a logical slot is enough
                ('logical' IN (ff_internal.server_setting('wal_level'),
-                              coalesce(ff_internal.server_setting('effective_wal_level'), '')))::integer AS logical
+                              coalesce(ff_internal.server_setting('effective_wal_level'), '')))::integer AS logical,
+               ff_internal.reloads(e) AS reloads
           FROM (SELECT array_agg(i.seconds) AS interval_seconds,
                        array_agg((i.did).inserted::float8) AS interval_inserted,
                        array_agg((i.did).updated::float8) AS interval_updated,

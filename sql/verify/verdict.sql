@@ -1,7 +1,16 @@
 -- The verdict on a change.
 
+-- WAL per update after a change of fillfactor, as a share of that before: as it was predicted, and as far as the HOT share
+-- (percent) moved to the one that was predicted. NULL: nothing was predicted, or no other HOT share.
+CREATE FUNCTION ff_internal.wal_by_prediction(c ff_internal.change, hot_before float8, hot_after float8) RETURNS float8
+LANGUAGE sql STABLE
+RETURN (SELECT 1 - greatest(0, least(1, (hot_after - hot_before) / (p.predicted_hot_pct - hot_before)))
+                   * (1 - greatest(1, p.predicted_wal_pct) / 100)
+          FROM ff_internal.predicted(c) p WHERE abs(p.predicted_hot_pct - hot_before) >= 1);
+
 -- Judges a change: its verdict and the reason (measure overall), then each measure. Gains and losses are weighed as in
--- the cost of a fillfactor. With hardly any updates on both sides, only the size per row is judged.
+-- the cost of a fillfactor; where neither WAL nor time is known, by the WAL that was predicted. With hardly any updates
+-- on both sides, only the size per row is judged.
 CREATE FUNCTION ff_internal.verdict_of(c ff_internal.changes) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -21,11 +30,15 @@ BEGIN ATOMIC
                -- what is unclear does not count
                sum(w.weight * ln(1 + w.difference / 100))
                    FILTER (WHERE w.weight > 0 AND w.difference > -100
-                             AND (w.verdict IN ('better', 'worse') OR w.measure = 'bytes per row')) AS cost,
+                             AND (w.verdict IN ('better', 'worse') OR w.measure = 'bytes per row')) AS seen_cost,
+               bool_or(w.weight > 0 AND w.measure <> 'bytes per row' AND w.verdict <> 'unclear') AS known,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
                '; ' || max(w.note) FILTER (WHERE w.place = 1) AS left_out,
                max(w.before) FILTER (WHERE w.place = 1) AS n1, max(w.after) FILTER (WHERE w.place = 1) AS n2,
-               max(w.before) FILTER (WHERE w.place = 2) AS u1, max(w.after) FILTER (WHERE w.place = 2) AS u2
+               max(w.before) FILTER (WHERE w.place = 2) AS u1, max(w.after) FILTER (WHERE w.place = 2) AS u2,
+               (SELECT ln(p.wal) * nullif(ff_internal.setting('wal_weight'), 0)
+                  FROM w h, ff_internal.wal_by_prediction((c).altered, h.before, h.after) p(wal)
+                 WHERE h.measure = 'HOT share' AND h.verdict IN ('better', 'worse')) AS predicted_cost
           FROM w
     ), rule AS (
         -- the first rule that applies; waits: later collections may decide
@@ -33,6 +46,8 @@ BEGIN ATOMIC
           FROM found f CROSS JOIN constant k
          CROSS JOIN LATERAL (SELECT CASE WHEN f.size <= -k.size_matters THEN 'helped'
                                          WHEN f.size >= k.size_hurts THEN 'hurt' END) s(verdict)
+         CROSS JOIN LATERAL (SELECT CASE WHEN f.known THEN f.seen_cost
+                                         ELSE f.predicted_cost + coalesce(f.seen_cost, 0) END) o(cost)
          CROSS JOIN LATERAL (VALUES
             (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> ''
                 -- nor when it was changed, which no side counts
@@ -46,11 +61,14 @@ BEGIN ATOMIC
             (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
              format('%s with %s %s since it; %s with %s are needed, besides the first third%s',
                     ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates, f.left_out)),
-            (4, f.better <> '' AND (f.worse <> '' OR s.verdict = 'hurt'),
-             CASE WHEN f.cost < -k.cost_matters THEN 'helped' WHEN f.cost > k.cost_matters THEN 'hurt'
+            (4, (f.better <> '' OR s.verdict = 'helped' AND o.cost <> 0) AND (f.worse <> '' OR s.verdict = 'hurt'),
+             CASE WHEN o.cost < -k.cost_matters THEN 'helped' WHEN o.cost > k.cost_matters THEN 'hurt'
                   ELSE 'no difference' END, false,
-             format('%s; but %s; weighed together, cost %s %%', f.better,
-                    coalesce(f.worse, 'its rows take more room'), to_char(100 * (exp(f.cost) - 1), 'FMSG999990.0'))),
+             format('%s; but %s; %s', coalesce(f.better, 'its rows take less room'),
+                    coalesce(f.worse, 'its rows take more room'), coalesce(
+                    CASE WHEN f.known THEN 'weighed together' ELSE 'weighed with the WAL that was predicted' END
+                    || ', cost ' || to_char(100 * (exp(o.cost) - 1), 'FMSG999990.0') || ' %',
+                    'neither WAL nor time is known, so they cannot be weighed'))),
             (5, coalesce(f.better, f.worse) <> '', CASE WHEN f.better <> '' THEN 'helped' ELSE 'hurt' END, false,
              concat_ws('; ', f.better, f.worse, f.equal, f.unclear)),
             (6, f.unclear <> '' OR f.equal IS NULL, 'too early', true,

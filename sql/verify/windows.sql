@@ -63,6 +63,7 @@ SELECT o.*,
          CROSS JOIN LATERAL (
             SELECT i.* FROM ff_internal.counter_interval i
              WHERE i.rel_id = r.rel_id AND i.rewritten AND i.ended_at > now() - ff_internal.lookback()
+               AND ff_internal.reloaded(i) IS NOT TRUE
                AND NOT EXISTS (SELECT FROM ff_internal.change c
                                 WHERE c.rel_id = i.rel_id AND c.seen_at > i.began_at AND c.seen_at <= i.ended_at)
              ORDER BY i.ended_at DESC LIMIT 3) i
@@ -100,7 +101,8 @@ BEGIN ATOMIC
                least((c).seen_at + r, (c).until) AS until
           FROM ff_internal.lookback() r
     ), watched AS (
-        SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::float8 AS updated, i AS counted, i.rewritten
+        SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::float8 AS updated, i AS counted,
+               i.rewritten AND ff_internal.reloaded(i) IS NOT TRUE AS rewritten
           FROM constant k JOIN ff_internal.counter_interval i
                ON i.rel_id = (c).rel_id AND i.ended_at BETWEEN k.since AND k.until + k.slack
         UNION ALL

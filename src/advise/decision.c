@@ -530,7 +530,7 @@ rewrite(const DnFacts *f, const DnDecision *d)
 		return NULL;
 	if (bloated && f->snapshot_awaited > 0)
 		return is(d->seen_cause, "old_snapshot") ? NULL : "awaits_snapshot";
-	if (bloated && ff_choice_refills(f->inserted, f->deleted, f->live_rows))
+	if (bloated && ff_choice_refills(f->inserted, f->deleted, f->reloads, f->live_rows))
 		return "refills";
 	if (is(d->action, "keep") && d->wants_model && f->model_changes > 0 &&
 		f->advised_step == f->current_step && d->confidence >= d->needed_confidence &&
@@ -553,7 +553,7 @@ rewrites(const DnFacts *f, const DnDecision *d)
 		return is(d->rewrite, "pays");
 	return f->step_rewrites[then] > 0 ||
 		(is(d->seen_cause, "few_updates") && f->step_bytes[then] < (1 - FREED) * f->heap_now &&
-		 !ff_choice_refills(f->inserted, f->deleted, f->live_rows));
+		 !ff_choice_refills(f->inserted, f->deleted, f->reloads, f->live_rows));
 }
 
 /*

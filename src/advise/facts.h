@@ -52,6 +52,7 @@ FACT(heap_now)					/* bytes */
 FACT(heap_needed)				/* the same if its rows filled pages to its fillfactor */
 FACT(heap_full)					/* and if they filled them to 100 */
 FACT(snapshot_awaited)			/* 1: most versions wait for a snapshot to end; looked up if it is bloated */
+FACT(reloads)					/* intervals in which it was emptied and filled; looked up if it got so many rows */
 FACT(toasted)					/* bytes that each update puts into TOAST; NAN: none, or not each does */
 FACT(written_today)				/* 1: in the last day; looked up if it was altered */
 

@@ -330,9 +330,9 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, Choice *d)
 }
 
 int
-ff_choice_refills(double inserted, double deleted, double rows)
+ff_choice_refills(double inserted, double deleted, double reloads, double rows)
 {
-	return inserted > REFILLS * rows && deleted > (REFILLS - 1) * rows;
+	return inserted > REFILLS * rows && (deleted > (REFILLS - 1) * rows || reloads >= REFILLS);
 }
 
 FcWay
@@ -340,8 +340,10 @@ ff_choice_way(const Evidence *e, const Choice *d, int step)
 {
 	EvInterval	w = ff_evidence_window(e);
 
+	double		rows = fmax(or_else(e->live_rows, 0), 1);
+
 	return d->cost[FC_REWRITE][step].ratio < d->cost[FC_SET][step].ratio * (1 - e->min_gain) &&
-		!ff_choice_refills(w.inserted, w.deleted, fmax(or_else(e->live_rows, 0), 1)) ? FC_REWRITE : FC_SET;
+		!ff_choice_refills(w.inserted, w.deleted, e->reloads, rows) ? FC_REWRITE : FC_SET;
 }
 
 double

@@ -44,8 +44,11 @@ typedef struct Choice
 	double		settle_updates; /* mean until they have settled, rows updated */
 } Choice;
 
-/* Whether a table is a queue, which soon fills as many pages again after a rewrite; rows: live ones. */
-extern int	ff_choice_refills(double inserted, double deleted, double rows);
+/*
+ * Whether a table is a queue, or emptied and filled again and again (reloads): it soon has as many
+ * new pages after a rewrite; rows: live ones.
+ */
+extern int	ff_choice_refills(double inserted, double deleted, double reloads, double rows);
 
 /* FC_REWRITE if it saves more than min_gain compared with FC_SET, and what it saves lasts. */
 extern FcWay ff_choice_way(const Evidence *e, const Choice *d, int step);

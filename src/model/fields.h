@@ -93,6 +93,7 @@ ONE(checkpoint_s)				/* seconds between two checkpoints */
 ONE(read_us)					/* microseconds of one random page read */
 ONE(unlogged)					/* 1: writes no WAL */
 ONE(logical)					/* 1: its WAL can be decoded: of an update, it has the whole new row */
+ONE(reloads)					/* intervals in which it was emptied by TRUNCATE and filled again */
 
 #undef INTERVAL
 #undef STATEMENT

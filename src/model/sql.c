@@ -14,7 +14,7 @@
 
 /* Increase it with every change of the model's results: stored fits of another version are
  * not used. */
-#define MODEL_VERSION	24
+#define MODEL_VERSION	25
 
 /* Upper limit of sizes in the result, so that all are written exactly (chosen). */
 #define MOST_BYTES	1e16

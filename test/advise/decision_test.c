@@ -407,6 +407,9 @@ test_rewrite(void)
 	ok(same(REWRITE(f.heap_needed = 9.9e6, f.inserted = 120001, f.deleted = 60001), "refills") &&
 	   !same(REWRITE(f.heap_needed = 9.9e6, f.inserted = 120001, f.deleted = 60000), "refills"),
 	   "it will be as large again, unless it was emptied otherwise");
+	ok(same(REWRITE(f.heap_needed = 9.9e6, f.inserted = 120001, f.reloads = 2), "refills") &&
+	   !same(REWRITE(f.heap_needed = 9.9e6, f.inserted = 120001, f.reloads = 1), "refills"),
+	   "it was emptied by TRUNCATE and filled again, twice");
 	ok(same(REWRITE(f.heap_needed = 9.9e6, f.snapshot_awaited = 1), "awaits_snapshot"), "versions wait for a snapshot");
 	ok(same(REWRITE(f.heap_needed = 9e6, f.held_back = 1, f.snapshot_awaited = 1), NULL),
 	   "an old snapshot has to end first");

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 17;
+use Test::More tests => 18;
 
 my $node = PostgreSQL::Test::Cluster->new('due');
 $node->init;
@@ -69,6 +69,11 @@ my $off = $node->safe_psql('postgres', 'SHOW server_version_num') < 190000
 	: '';
 my ($status, $out, $err) = $node->psql('postgres', "$off CALL ff_collect(); CALL ff_collect()");
 is($err, '', 'with standard_conforming_strings off a collection writes no warning');
+# so do tools that write SQL
+$node->safe_psql('postgres', 'CREATE TABLE quoted (id int PRIMARY KEY); CALL ff_collect(); REINDEX TABLE quoted');
+($status, $out, $err) = $node->psql('postgres',
+	'SET quote_all_identifiers = on; SET array_nulls = off; CALL ff_collect(); TABLE ff_internal.change');
+is("$status $err$out", '0 ', 'with quote_all_identifiers on and array_nulls off neither an error nor an index that changed');
 ($status, $out, $err) = $node->psql('postgres', "$off SELECT ff_schedule('* * * * *')");
 like($err, qr/ERROR:  pg_cron is not in this database\n.*psql .* -c "CALL ff_internal\.collect\(\)"\.$/ms,
 	'without pg_cron, ff_schedule() says what a crontab can run');

@@ -1,7 +1,7 @@
 -- What the history tells the model beside the window: a snapshot that was held once, and the HOT share at the
 -- fillfactor before the last change.
 BEGIN;
-SELECT plan(10);
+SELECT plan(12);
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
 CREATE TABLE t (i int);
@@ -62,5 +62,18 @@ SELECT rel_id, 'indexes', now() - interval '17 min', now() - interval '15.5 min'
 SELECT is(before_change(), '100 100 100 100 82', 'with other indexes it does not count');
 UPDATE ff_internal.counter_interval SET rewritten = true WHERE fillfactor = 90;
 SELECT is(before_change(), '100 100 100 82', 'nor are its pages filled as before if it was rewritten since');
+
+-- the newest 31 intervals are seen one by one, all older ones as one: its length is that of the time of its updates
+DELETE FROM ff_internal.change;
+CREATE FUNCTION older(updated_last int) RETURNS numeric
+LANGUAGE sql AS $$
+	SELECT held(array_fill(0, '{35}'), 0);
+	UPDATE ff_internal.counter_interval i SET updated = n.updated
+	  FROM (SELECT o.ended_at, CASE row_number() OVER (ORDER BY o.ended_at) WHEN 2 THEN 1000 WHEN 4 THEN updated_last
+	               ELSE 0 END AS updated FROM ff_internal.counter_interval o) n WHERE n.ended_at = i.ended_at;
+	SELECT round((to_jsonb(ff_internal.model_input(e))->'interval_seconds'->>-1)::numeric)
+	  FROM ff_internal.evidence('t') e $$;
+SELECT is(older(0), 300::numeric, 'one of four older intervals had updates: they are as long as that one');
+SELECT is(older(1000), 600::numeric, 'two had as many: as long as these two');
 SELECT * FROM finish();
 ROLLBACK;

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(131);
+SELECT plan(135);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -194,8 +194,24 @@ SELECT is((SELECT (verdict, undo)::text FROM told('grown')), '(hurt,"ALTER TABLE
 SELECT story('wide', '{1000,1000,1000,1000,1000,1000}', '{500,505,495,500,505,495}', '{1000,1000,1000,1000,1000,1000}',
     '{900,905,895,900,905,895}', row_bytes => '{100,500}') > 0 AS ok \gset
 SELECT matches((SELECT verdict || ': ' || note FROM told('wide')),
-    '^hurt: HOT share 49.9 -> 89.9 %; but its rows take more room; weighed together, cost [+]',
-    'five times as large for more HOT: the size is weighed, too');
+    '^no difference: HOT share 49.9 -> 89.9 %; but its rows take more room; neither WAL nor time is known, so they cannot ',
+    'five times as large for more HOT, and WAL is not known: no verdict against it');
+SELECT rel_id AS wide FROM ff_internal.relation WHERE relname = 'wide' \gset
+INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
+    predicted_hot_low, predicted_hot_high, predicted_wal_pct)
+VALUES (:wide, now() - interval '6 hours', 100, 50, 90, 80, 100, 30);
+SELECT matches((SELECT verdict || ': ' || note FROM told('wide')),
+    '^helped: HOT share 49.9 -> 89.9 %; but its rows take more room; weighed with the WAL that was predicted, cost -',
+    'where the WAL is not known, the predicted one is weighed with the size');
+UPDATE ff_internal.prediction SET predicted_hot_pct = 490 WHERE rel_id = :wide;
+SELECT alike((SELECT note FROM told('wide')), '%, cost +%',
+    'as far as the predicted HOT share was reached: a tenth of the saving is less than the size');
+DELETE FROM ff_internal.prediction WHERE rel_id = :wide;
+SELECT story('raised', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,895}', '{1000,1000,1000,1000,1000,1000}',
+    '{880,885,875,880,885,875}', row_bytes => '{200,100}', old_options => '{fillfactor=50}',
+    new_options => '{fillfactor=100}') AS raised \gset
+SELECT matches((SELECT verdict || ': ' || note FROM told('raised')), '^hurt: HOT share 89.9 -> 87.9 %',
+    'fewer are HOT, and it is not known what that costs');
 SELECT story('noise', '{1000,1000,1000,1000,1000,1000}', '{100,900,100,900,100,900}', '{1000,1000,1000,1000,1000,1000}',
     '{200,900,900,100,900,200}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('noise')), 'too early', 'too much variance: too early');
@@ -443,6 +459,12 @@ SELECT matches((SELECT verdict || ': ' || note FROM told('slower')),
         '1\.000 -> 2\.000 ms [(][+]100 %[)]; weighed together, '
     'cost \+39\.3 %',
     'gains and losses are weighed together');
+SAVEPOINT raised;
+SELECT statement(:raised, 7, '{100,100,100,100,100,100}', '{100,100,100,100,100,100}', wal2 => 1000);
+SELECT matches((SELECT verdict || ': ' || note FROM told('raised')),
+    '^helped: its rows take less room; but HOT share 89.9 -> 87.9 %; weighed together, cost -',
+    'half the size outweighs what writes no more WAL');
+ROLLBACK TO raised;
 -- what is unclear is not weighed
 SAVEPOINT unclear;
 SELECT story('wide2', '{1000,1000,1000,1000,1000,1000}', '{500,505,495,500,505,495}', '{1000,1000,1000,1000,1000,1000}',
