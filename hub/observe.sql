@@ -356,7 +356,9 @@ WITH asked AS MATERIALIZED (
     SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
       FROM pg_prepared_xacts p, here h WHERE p.database = h.datname
     UNION ALL
-    SELECT 'replication slot', 'slot ' || s.slot_name, NULL, s.plugin, NULL,
+    -- one of a standby that streams has what that holds back by hot_standby_feedback
+    SELECT CASE WHEN s.active AND s.slot_type = 'physical' THEN 'standby feedback' ELSE 'replication slot' END,
+           'slot ' || s.slot_name, NULL, s.plugin, NULL,
            greatest(age(s.xmin), age(s.catalog_xmin))::bigint, s.xmin IS NULL,
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
       FROM pg_replication_slots s WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL

@@ -39,8 +39,8 @@ LANGUAGE sql STABLE
 RETURN coalesce((SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.began_at <= at), at);
 
 -- The arrays of model_input about statements that wrote a table since its last change: the eight with the most rows.
--- pg_stat_statements counts rows inserted and updated by ON CONFLICT DO UPDATE together: the updates that no other
--- statement explains are taken to be its. If statements are known only for the later part of the time, the earlier part
+-- pg_stat_statements counts rows inserted and updated by ON CONFLICT DO UPDATE or MERGE together: the updates that no
+-- other statement explains are taken to be theirs. If statements are known only for the later part of the time, the earlier part
 -- is assumed to be like it.
 CREATE FUNCTION ff_internal.statement_input(
     e ff_internal.table_evidence, OUT statement_command float8[], OUT statement_calls float8[],
@@ -49,7 +49,8 @@ CREATE FUNCTION ff_internal.statement_input(
 LANGUAGE sql STABLE
 AS $$
     WITH seen AS MATERIALIZED (
-        SELECT t.*, bool_or(t.how = 'on_conflict') OVER (PARTITION BY t.statement_id) AS upsert, h.*
+        SELECT t.*, h.*, bool_or(t.how = 'on_conflict') OVER of OR bool_and(t.how = 'merge' AND t.command <> 'DELETE')
+               OVER of AS upsert
           FROM ff_internal.targets_of(e.relation, e.since_began_at) o
          CROSS JOIN LATERAL (SELECT (o.target).*) t
          CROSS JOIN (SELECT ff_internal.collection_before(e.since_began_at) OFFSET 0) b(began_at)
@@ -59,14 +60,15 @@ AS $$
                  FROM ff_internal.statement_history n
                 WHERE n.statement_id = t.statement_id AND n.began_at >= b.began_at) h
          WHERE h.rows > 0
+        WINDOW of AS (PARTITION BY t.statement_id)
     ), later AS (
         SELECT greatest(1, coalesce((e.since).updated / nullif(sum(i.updated), 0), 1))::float8 AS times
           FROM ff_internal.counter_interval i
          WHERE i.rel_id = e.rel_id AND i.ended_at > (SELECT min(s.began_at) FROM seen s)
     ), upserts AS (
         SELECT least(1, greatest(0, (e.since).updated / l.times
-                                    - coalesce(sum(s.rows) FILTER (WHERE s.how <> 'on_conflict'), 0))
-                        / nullif(sum(s.rows) FILTER (WHERE s.how = 'on_conflict'), 0)) AS updated
+                                    - coalesce(sum(s.rows) FILTER (WHERE NOT s.upsert), 0))
+                        / nullif(sum(s.rows) FILTER (WHERE s.upsert), 0)) AS updated
           FROM seen s, later l WHERE s.command = 'UPDATE' GROUP BY l.times
     ), top AS (
         SELECT s.*, p.part * l.times AS times, l.times AS call_times
@@ -78,8 +80,8 @@ AS $$
          WHERE p.part > 0
          ORDER BY s.rows * p.part DESC, s.statement_id LIMIT 8
     )
-    -- MERGE and WITH do not show which rows are the table's
-    SELECT array_agg(CASE WHEN t.how IN ('merge', 'cte') THEN 3 WHEN t.command = 'UPDATE' THEN 1
+    -- WITH does not show which rows are the table's, nor a MERGE that may delete which it updated
+    SELECT array_agg(CASE WHEN t.how = 'cte' OR t.how = 'merge' AND NOT t.upsert THEN 3 WHEN t.command = 'UPDATE' THEN 1
                           WHEN t.command = 'DELETE' THEN 2 ELSE 0 END),
            array_agg(t.calls * t.call_times), array_agg(t.rows * t.times),
            array_agg((ff_internal.changed_columns(e.relation, t.columns) && i.columns)::integer),

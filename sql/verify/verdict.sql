@@ -50,9 +50,12 @@ BEGIN ATOMIC
                                          ELSE f.predicted_cost + coalesce(f.seen_cost, 0) END) o(cost)
          CROSS JOIN LATERAL (VALUES
             (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> ''
-                -- nor when it was changed, which no side counts
-                AND (SELECT sum(i.updated) FROM ff_internal.counter_interval i
-                      WHERE i.rel_id = c.rel_id AND i.ended_at > c.before_at AND i.began_at < c.seen_at)
+                -- nor in intervals that were left out, nor when it was changed
+                AND (SELECT max(n.updated)
+                       FROM (SELECT sum(i.updated) AS updated FROM ff_internal.counter_interval i, ff_internal.lookback() r
+                              WHERE i.rel_id = c.rel_id AND i.ended_at > greatest(c.before_at - r, c.since)
+                                AND i.began_at < least(c.seen_at + r, c.until)
+                              GROUP BY i.ended_at <= c.before_at, i.began_at >= c.seen_at) n)
                     >= k.updates IS NOT TRUE, s.verdict, false,
              format('hardly any %s; only the size is judged', f.what)),
             (2, f.n1 < k.intervals OR f.u1 < k.updates, 'too early', false,

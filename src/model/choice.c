@@ -62,7 +62,7 @@ typedef struct Rates
 	double		vacuums;		/* of the table */
 	double		more_wal;		/* measured bytes beyond what the prices explain */
 	double		leaves;			/* share of the live part's leaves that updates come to, 0..1 */
-	double		fewer_images;	/* of heap pages per row updated, than the forecast says */
+	double		images;			/* heap pages logged whole, as a share of the forecast's, 0..1 */
 	double		entry;			/* bytes of WAL of an index entry */
 	double		indexes;
 	double		index_bytes;
@@ -92,7 +92,7 @@ read_rates(const Evidence *e, const FitPlan *p)
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
 	double		pages = bound(e->blocks, 1, 1e15);
-	Rates		r = {.plan = p,.rows = bound(e->live_rows, 1, 1e15),.leaves = 1,.pages = pages,.entry = WAL_ENTRY,
+	Rates		r = {.plan = p,.rows = bound(e->live_rows, 1, 1e15),.images = 1,.leaves = 1,.pages = pages,.entry = WAL_ENTRY,
 		.cold_page_rows = bound(p->cold_page_rows, 1, TW_MAX_TUPLES),.unlogged = e->unlogged > 0};
 	double		delete_calls;
 
@@ -149,7 +149,7 @@ cost_of(const Rates *r, const FcOutcome *o, double pages, double live_pages, dou
 	miss = bound(1 - r->ram / (TW_BLCKSZ * live_pages + live_index + 1), 0, 1);
 	/* full-page images: pages touched for the first time since a checkpoint */
 	images = r->unlogged ? 0 :
-		bound(o->images - r->fewer_images, 0, 1e9) + r->leaves * leaf_images(r, live_index, cold);
+		r->images * o->images + r->leaves * leaf_images(r, live_index, cold);
 	c->time_us = US_STATEMENT * r->calls +
 		US_ROW * (1 + r->inserts + r->deletes) + r->inserts * n * US_ENTRY +
 		r->reads * US_READ + r->scans * pages * US_SCAN_PAGE +
@@ -269,10 +269,10 @@ calibrate_wal(const Evidence *e, Rates *r, const FcOutcome *now)
 		r->leaves = bound(1 + more / leaves, 0, 1);
 		more += leaves * (1 - r->leaves);
 	}
-	if (more < 0)
+	if (more < 0 && now->images > 0)
 	{
-		r->fewer_images = bound(-more / TW_BLCKSZ, 0, now->images);
-		more += TW_BLCKSZ * r->fewer_images;
+		r->images = bound(1 + more / (TW_BLCKSZ * now->images), 0, 1);
+		more += TW_BLCKSZ * now->images * (1 - r->images);
 	}
 	if (more < 0)
 	{

@@ -13,6 +13,7 @@
 #define CHUNK_LAPS		1.3		/* updates of each row in one chunk */
 #define CHUNK_TICKS		1500.0	/* most of one chunk; twice as many for rare classes */
 #define MOST_PASSES		8		/* passes in one chunk, if each takes other rows */
+#define LEAST_MADE		0.5		/* chosen: least part of its updates that a workload has to make */
 #define LEAST_LAPS		1.5		/* least updates of each row: pages shed rows in two waves */
 #define STEP			(1.0 / 16)	/* least part of the rows per page by which steps differ */
 #define STEADY			0.01	/* HOT shares that differ by less count as equal */
@@ -95,6 +96,7 @@ replay(FitWork *w, const Fit *fit, Forecast *f, int changed, FcOutcome *o)
 	}
 	add_numbers(&sum, &last[0], sizeof(sum), (payback / chunk - k - 1) / 2);
 	add_numbers(&sum, &last[1], sizeof(sum), (payback / chunk - k - 1) / 2);
+	o->made = sum.updates / bound(payback, 1, 1e18);
 	n = sum.updates > 1 ? sum.updates : 1;
 	o->hot = sum.hot / n;
 	o->moved = sum.moved / n;
@@ -248,6 +250,22 @@ mean_of(const Fit *fit, const Forecast *f, FcWay way, int step)
 	return m;
 }
 
+/*
+ * Leaves out workloads that find too few rows to update, unless all do: what they cost per row
+ * updated is the cost of inserts.
+ */
+static void
+leave_out_starved(Forecast *f)
+{
+	double		left = 0;
+
+	for (int k = 0; k < f->nworkloads; k++)
+		if (f->outcome[FC_SET][k][f->current].made >= LEAST_MADE)
+			left += f->weight[k];
+	for (int k = 0; k < f->nworkloads && left > 0; k++)
+		f->weight[k] = f->outcome[FC_SET][k][f->current].made >= LEAST_MADE ? f->weight[k] / left : 0;
+}
+
 void
 ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 {
@@ -282,6 +300,7 @@ ff_forecast(FitWork *w, const Evidence *e, const Fit *fit, Forecast *f)
 		replay_steps(w, fit, f, i, FC_SET);
 		replay_steps(w, fit, f, i, FC_REWRITE);
 	}
+	leave_out_starved(f);
 	for (int way = 0; way < FC_WAYS && f->nworkloads > 0; way++)
 		for (int i = 0; i < f->n; i++)
 			f->step[i].mean[way] = mean_of(fit, f, (FcWay) way, i);

@@ -33,6 +33,7 @@ typedef struct FcOutcome
 	double		pages;			/* of the table per live row, at the end */
 	double		settled_hot;	/* HOT share at the end */
 	double		settle_updates; /* rows updated in the table until nearly that share */
+	double		made;			/* rows updated, of those that were to be, 0..1 */
 } FcOutcome;
 
 /*

@@ -577,7 +577,11 @@ pick_first(Twin *t, int class, int64_t n, int64_t stride)
 	if (id < 0)
 		return id;
 	if (c->pick == TW_NEWEST)
-		return id - span + stride;
+	{
+		int64_t		most = (id - t->first_row) / stride;
+
+		return id - stride * (n - 1 < most ? n - 1 : most);
+	}
 	return c->pick > TW_SKEWED || c->apart ? id : id - id % span + id % stride;
 }
 

@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 117;
+use Test::More tests => 119;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -499,6 +499,16 @@ value(join(';', (map { "UPDATE roomy SET n = n + 1 WHERE id = $_" } 1 .. 40),
 collect();
 is(value("SELECT i.statement_rows::real[] FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i"),
 	'{40,20,10}', 'the rows of an upsert are divided into updates and inserts');
+my $merge = 'MERGE INTO roomy r USING generate_series(5991, 6030) g ON r.id = g WHEN NOT MATCHED THEN INSERT VALUES (g, 0)';
+sub merged
+{
+	value("$merge WHEN MATCHED $_[0]; SELECT pg_stat_force_next_flush()");
+	collect();
+	return value("SELECT string_agg(c || ' ' || round(r), ', ' ORDER BY c, r) FROM ff_internal.evidence('roomy') e,
+		ff_internal.statement_input(e) i, unnest(i.statement_command, i.statement_rows) s(c, r)");
+}
+is(merged('THEN UPDATE SET n = 1'), '0 17, 0 23, 1 13, 1 17, 1 40', 'so are those of a MERGE');
+is(merged('AND n < 0 THEN UPDATE SET n = 1 WHEN MATCHED THEN DELETE'), '0 30, 0 40, 1 40, 3 40, 3 40, 3 40', 'unless it may delete');
 
 # Where every row was updated, the WAL of inserts tells how long rows are at first; where they hardly grow, nothing.
 value("CREATE TABLE $_ (id serial PRIMARY KEY, pad text NOT NULL)") foreach ('grows', 'stays');
