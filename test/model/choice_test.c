@@ -366,6 +366,34 @@ test_less_wal_seen(void)
 	ok(same && least < 0.5 * forecast_wal, "less WAL of updates seen than forecast: keep writes what was seen");
 }
 
+/* Of images that did not come, each option has its share: one with fewer images saves less than the forecast says. */
+static void
+test_fewer_images(void)
+{
+	Evidence	e = counted(1, 0);
+	FcOutcome	now = {.hot = 1,.images = 0.5},
+				few = {.hot = 1,.images = 0.1};
+	ChCost		a,
+				b;
+	Rates		r;
+
+	e.indexes = e.index_bytes = 0;
+	memset(&fit, 0, sizeof(fit));
+	ff_plan(&e, &fit.plan);
+	r = read_rates(&e, &fit.plan);
+	cost_of(&r, &now, PAGES, PAGES, 0, &a);
+	e.nstatements = 1;
+	e.statement[0] = (EvStatement) {
+		.command = EV_UPDATE,.calls = ROWS,.rows = ROWS,.wal_bytes = ROWS * (a.wal_of_updates - 0.25 * TW_BLCKSZ)
+	};
+	calibrate_wal(&e, &r, &now);
+	cost_of(&r, &now, PAGES, PAGES, 0, &a);
+	cost_of(&r, &few, PAGES, PAGES, 0, &b);
+	ok(like(a.wal_of_updates, e.statement[0].wal_bytes / ROWS, 1e-9) &&
+	   like(a.wal_of_updates - b.wal_of_updates, 0.2 * TW_BLCKSZ, 1e-9),
+	   "half of the pages were not logged whole: of each option half are");
+}
+
 /* An unlogged table writes no WAL, whatever its statements wrote: its costs are time and size. */
 static void
 test_unlogged(void)
@@ -425,6 +453,8 @@ test_queue(void)
 	ok(ff_choice_way(&e, &decision, 0) == FC_SET, "more: it does not");
 	e.interval[0].deleted--;
 	ok(ff_choice_way(&e, &decision, 0) == FC_REWRITE, "unless the others were not deleted, as by TRUNCATE");
+	e.reloads = 2;
+	ok(ff_choice_way(&e, &decision, 0) == FC_SET, "twice: it does not");
 }
 
 /* ---------- the choice ---------- */
@@ -764,6 +794,7 @@ main(void)
 	test_wal_seen();
 	test_wal_of_updates();
 	test_less_wal_seen();
+	test_fewer_images();
 	test_unlogged();
 	test_logical();
 	test_queue();

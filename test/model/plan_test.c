@@ -707,6 +707,7 @@ static void
 test_steps(void)
 {
 	TwinWorkload	l = workload_of(136, 2000);
+	TwinWorkload	starved = l;
 	Evidence	e = known(0.9, 0.1);
 	int			right = 1;
 
@@ -732,6 +733,12 @@ test_steps(void)
 	   "today's rate includes idle time; the default payback time is 30 days");
 	ok(near(forecast.weight[0], 1, 1e-9) && near(forecast.pages_now[0] * 2000, work.today.npages, 1e-9),
 	   "one workload has weight 1 and the pages of its replay");
+	/* each row is updated once after its insert, but none is inserted */
+	starved.class[0].pick = TW_IN_TURN;
+	foresee(&e, &starved, &l, 0.9);
+	ok(forecast.weight[0] == 0 && near(forecast.weight[1], 1, 1e-9), "a workload that finds no rows to update is left out");
+	foresee(&e, &starved, NULL, 1);
+	ok(near(forecast.weight[0], 1, 1e-9), "unless there is no other");
 	fit.plan.step_len = 0;
 	ff_forecast(&work, &e, &fit, &forecast);
 	ok(forecast.n == 0 && forecast.nworkloads == 0, "unknown length: no steps");
