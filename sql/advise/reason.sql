@@ -84,7 +84,11 @@ RETURN (
         WHEN e.rel_id IS NULL THEN ARRAY['not collected yet', ff_internal.no_history(e.relation)]
         ELSE ARRAY['not sampled yet', 'its pages were not sampled yet: the next collections go on where the last one '
                                       'ran out of budget'] END
-    WHEN 'interval' THEN ARRAY['one collection so far', 'one collection so far: one more is needed, after some work']
+    WHEN 'interval' THEN CASE WHEN EXISTS (SELECT FROM ff_internal.relation r
+                                            WHERE r.rel_id = e.rel_id AND r.seen_at > r.opened_at)
+        THEN ARRAY['counters were reset', 'its counters were reset, or may have been, whenever it was written to: a '
+                                          'collection is needed after some work, and before they are reset again']
+        ELSE ARRAY['one collection so far', 'one collection so far: one more is needed, after some work'] END
     WHEN 'width'
     THEN ARRAY['empty at each collection', format(
                '%s left their page because it was full, but it was empty whenever it was sampled: how much room its '

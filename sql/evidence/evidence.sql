@@ -144,7 +144,7 @@ BEGIN
     -- No statistics, missing or old, may cause a loop over all tables for each table: LATERAL with LIMIT or an
     -- aggregate is an index lookup, and a full join is never a nested loop.
     WITH examined AS MATERIALIZED (
-        SELECT c.relid, c.nspname, c.relname, c.reloptions, c.not_examined, r.rel_id, r.opened_at, r.sampled_at,
+        SELECT c.relid, c.nspname, c.relname, c.reloptions, c.not_examined, r.rel_id, r.sampled_at,
                r.seen_at, r.fillfactor AS known, ff_internal.effective_fillfactor(c.reloptions) AS fillfactor,
                CASE WHEN o.in_recovery AND o.observed IS NOT NULL
                     THEN 'the source is a standby, which counts no writes: a mirror of its primary knows them'
@@ -189,7 +189,8 @@ BEGIN
       LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
      -- an interrupted collection leaves intervals, but has no row
      CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at), coalesce(n.began_at, CASE WHEN e.rel_id IS NOT NULL
-                                THEN greatest(e.opened_at, now() - ff_internal.lookback()) END)) l(at, since)
+                                -- later than it was made: its counters were reset since
+                                THEN greatest(e.seen_at, now() - ff_internal.lookback()) END)) l(at, since)
       -- no collection has seen this change yet, so its effect is unknown
       LEFT JOIN LATERAL (SELECT n.since_began_at, n.since, n.recent WHERE e.fillfactor = e.known) f ON true
      CROSS JOIN LATERAL (SELECT (f.recent).*) r

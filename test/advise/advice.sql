@@ -198,7 +198,8 @@ ROLLBACK TO ran;
 SELECT story('closed', 1000, 1000, 400, 600);
 UPDATE ff_internal.counter_interval SET began_at = began_at - interval '2 days', ended_at = ended_at - interval '2 days'
 	WHERE rel_id = (SELECT rel_id FROM ff_internal.relation WHERE relname = 'closed');
-UPDATE ff_internal.relation SET opened_at = now() - interval '5 days' WHERE relname = 'closed';
+UPDATE ff_internal.relation SET opened_at = now() - interval '5 days', seen_at = now() - interval '5 days'
+ WHERE relname = 'closed';
 SELECT changed('closed', '1 hour', 'fillfactor', 90);
 SELECT unnest(ARRAY[is(action || ' ' || cause, 'keep few_updates', 'nothing written for a day: keep'),
 	matches(reason, '^Nothing was written to it for a day or longer: while that is so, it needs nothing',
@@ -211,7 +212,8 @@ SELECT unnest(ARRAY[is(action || ' ' || confidence, 'keep 1',
 	matches(reason, '^Nothing was written to it for 5 days',
 		'nothing written in the whole window: the reason says for how many days')])
 	FROM ff_advise('closed');
-UPDATE ff_internal.relation SET opened_at = now() - interval '3 hours' WHERE relname = 'closed';
+UPDATE ff_internal.relation SET opened_at = now() - interval '3 hours', seen_at = now() - interval '3 hours'
+ WHERE relname = 'closed';
 SELECT matches(action || ' ' || reason,
 	'^keep Nothing was written to it for 3 hours: while that is so, it needs nothing',
 	'nothing written on its first day: keep, with low confidence') FROM ff_advise('closed');
@@ -282,7 +284,7 @@ SAVEPOINT brief;
 UPDATE ff_internal.counter_interval SET began_at = ended_at - interval '1 min'
  WHERE ended_at > now() - interval '20 min';
 DELETE FROM ff_internal.counter_interval WHERE ended_at <= now() - interval '20 min';
-UPDATE ff_internal.relation SET opened_at = now() - interval '21 min';
+UPDATE ff_internal.relation SET opened_at = now() - interval '21 min', seen_at = now() - interval '21 min';
 SELECT is(ARRAY[count(*) > 0, bool_and(num_nulls(wal_bytes_per_day_saved, cpu_seconds_per_day_saved) = 2),
 	bool_and(reason !~ 'a day')], '{t,t,t}', 'watched for less than an hour: nothing is given for a day')
 	FROM ff_advise() WHERE gain_pct IS NOT NULL;

@@ -7,7 +7,7 @@ use Time::HiRes qw(sleep);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Beside qw(psql_beside hold);
-use Test::More tests => 66;
+use Test::More tests => 67;
 
 my $node = PostgreSQL::Test::Cluster->new('epochs');
 $node->init(allows_streaming => 1);
@@ -395,4 +395,16 @@ update('t', 8);
 is(collected(), '0 8 0', 'differences are counted again');
 is(value('SELECT count(*) FROM ff_internal.counter_interval WHERE ended_at < began_at'), 0,
 	'no interval ends before it begins');
+# one whose counters are reset between all collections is not taken for one that nothing is written to
+value('CREATE TABLE nightly (id int)');
+collected();
+foreach (1 .. 2)
+{
+	work('INSERT INTO nightly VALUES (1)');
+	value("SELECT pg_stat_reset_single_table_counters('nightly'::regclass)");
+	work("INSERT INTO nightly SELECT generate_series(1, $_)");
+	collected();
+}
+is(value(q(SELECT action || ': ' || split_part(reason, ',', 1) FROM ff_advise('nightly'))),
+	'wait: Its counters were reset', 'counters that are reset each time: nothing is said of its work');
 $node->stop;
