@@ -3,9 +3,11 @@ SELECT format('%s: fillfactor %s instead of %s%s', document->>'relation', docume
               CASE WHEN (document->>'advised')::boolean THEN ', as advised' ELSE ', which is not advised' END)
   FROM ff_rehearsal.setup
  UNION ALL
-SELECT format('predicted, once settled: HOT share %s %% at %s, %s %% at %s; WAL per update %s %% of that now',
+SELECT format('predicted, once settled: HOT share %s %% at %s, %s %% at %s%s',
               round((p#>>'{hot_a,0}')::numeric, 1), document->>'from', round((p#>>'{hot_b,0}')::numeric, 1),
-              document->>'to', round((p#>>'{wal_pct,0}')::numeric, 1))
+              document->>'to',
+              -- an unlogged table has none
+              '; WAL per update ' || round((p#>>'{wal_pct,0}')::numeric, 1) || ' % of that now')
   FROM ff_rehearsal.setup, jsonb_extract_path(document, 'predicted') p
  UNION ALL
 SELECT format('rows of %s to %s bytes; indexes: %s; sessions that update: %s. If the application does something else, '

@@ -179,7 +179,7 @@ AS $$
         CASE WHEN coalesce(g.wal_bytes, 0) <= 0 AND g.disk_bytes < 0 THEN pg_size_pretty(-g.disk_bytes) || ' disk'
              WHEN g.wal_bytes <> 0
              THEN replace(pg_size_pretty(w.bytes), 'bytes', 'B') || CASE w.per WHEN ' a day' THEN '/d' ELSE '/1000' END
-             WHEN h.told AND g.cpu_s <> 0 THEN round(g.cpu_s) || ' s CPU/d'
+             WHEN h.told AND abs(g.cpu_s) >= 1 THEN round(g.cpu_s) || ' s CPU/d'
              ELSE round(g.gain_pct) || ' % of cost' END,
         g.wal_bytes, c.wal_bytes_now * 86400 * u.per_s, v.evidence, v.fit, v.decision, v.shards
       FROM ff_internal.decisions(relation, pooled) v
