@@ -86,8 +86,8 @@ RETURN (
                                       'ran out of budget'] END
     WHEN 'interval' THEN CASE WHEN EXISTS (SELECT FROM ff_internal.relation r
                                             WHERE r.rel_id = e.rel_id AND r.seen_at > r.opened_at)
-        THEN ARRAY['counters were reset', 'its counters were reset, or may have been, whenever it was written to: a '
-                                          'collection is needed after some work, and before they are reset again']
+        THEN ARRAY['counters were reset', 'its counters were reset, or may have been, since the collection before: the '
+                                          'next one knows whether it is written to']
         ELSE ARRAY['one collection so far', 'one collection so far: one more is needed, after some work'] END
     WHEN 'width'
     THEN ARRAY['empty at each collection', format(

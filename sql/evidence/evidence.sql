@@ -1,11 +1,12 @@
 -- Everything known of a table, in one row.
 
--- Whether a table was emptied and filled again in an interval, which deletes no row: it has a new file, and got at least
--- half of the rows (chosen) that its last sample found.
+-- Whether a table was emptied and filled again in an interval: it has a new file, and got nine tenths of the rows (chosen)
+-- that its next sample found, beside those deleted. TRUNCATE deletes none.
 CREATE FUNCTION ff_internal.reloaded(i ff_internal.counter_interval) RETURNS boolean
 LANGUAGE sql STABLE
-RETURN i.rewritten AND 2 * i.inserted >= (SELECT greatest(1, p.live_rows) FROM ff_internal.page_sample p
-                                           WHERE p.rel_id = i.rel_id ORDER BY p.sampled_at DESC LIMIT 1);
+RETURN i.rewritten AND i.inserted - i.deleted >= 0.9 * (
+    SELECT greatest(1, p.live_rows) FROM ff_internal.page_sample p
+     WHERE p.rel_id = i.rel_id AND p.sampled_at >= i.ended_at ORDER BY p.sampled_at LIMIT 1);
 
 -- The window: src/evidence/window.c.
 
@@ -146,6 +147,8 @@ BEGIN
     WITH examined AS MATERIALIZED (
         SELECT c.relid, c.nspname, c.relname, c.reloptions, c.not_examined, r.rel_id, r.sampled_at,
                r.seen_at, r.fillfactor AS known, ff_internal.effective_fillfactor(c.reloptions) AS fillfactor,
+               -- what was done before counters were reset is unknown; if they are 0 now, nothing was done since
+               CASE WHEN r.inserted + r.updated + r.deleted > 0 THEN r.seen_at ELSE r.opened_at END AS idle_since,
                CASE WHEN o.in_recovery AND o.observed IS NOT NULL
                     THEN 'the source is a standby, which counts no writes: a mirror of its primary knows them'
                     END AS uncounted
@@ -189,8 +192,7 @@ BEGIN
       LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
      -- an interrupted collection leaves intervals, but has no row
      CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at), coalesce(n.began_at, CASE WHEN e.rel_id IS NOT NULL
-                                -- later than it was made: its counters were reset since
-                                THEN greatest(e.seen_at, now() - ff_internal.lookback()) END)) l(at, since)
+                                THEN greatest(e.idle_since, now() - ff_internal.lookback()) END)) l(at, since)
       -- no collection has seen this change yet, so its effect is unknown
       LEFT JOIN LATERAL (SELECT n.since_began_at, n.since, n.recent WHERE e.fillfactor = e.known) f ON true
      CROSS JOIN LATERAL (SELECT (f.recent).*) r

@@ -49,8 +49,8 @@ CREATE FUNCTION ff_internal.statement_input(
 LANGUAGE sql STABLE
 AS $$
     WITH seen AS MATERIALIZED (
-        SELECT t.*, h.*, bool_or(t.how = 'on_conflict') OVER of OR bool_and(t.how = 'merge' AND t.command <> 'DELETE')
-               OVER of AS upsert
+        SELECT t.*, h.*, count(*) OVER of AS commands, bool_or(t.how = 'on_conflict') OVER of
+               OR bool_and(t.how = 'merge' AND t.command <> 'DELETE') OVER of AND count(*) OVER of > 1 AS upsert
           FROM ff_internal.targets_of(e.relation, e.since_began_at) o
          CROSS JOIN LATERAL (SELECT (o.target).*) t
          CROSS JOIN (SELECT ff_internal.collection_before(e.since_began_at) OFFSET 0) b(began_at)
@@ -80,8 +80,8 @@ AS $$
          WHERE p.part > 0
          ORDER BY s.rows * p.part DESC, s.statement_id LIMIT 8
     )
-    -- WITH does not show which rows are the table's, nor a MERGE that may delete which it updated
-    SELECT array_agg(CASE WHEN t.how = 'cte' OR t.how = 'merge' AND NOT t.upsert THEN 3 WHEN t.command = 'UPDATE' THEN 1
+    -- WITH does not show which rows are the table's, nor a MERGE that may delete, too, which it updated
+    SELECT array_agg(CASE WHEN t.how = 'cte' OR t.how = 'merge' AND t.commands > 1 AND NOT t.upsert THEN 3 WHEN t.command = 'UPDATE' THEN 1
                           WHEN t.command = 'DELETE' THEN 2 ELSE 0 END),
            array_agg(t.calls * t.call_times), array_agg(t.rows * t.times),
            array_agg((ff_internal.changed_columns(e.relation, t.columns) && i.columns)::integer),

@@ -1,16 +1,18 @@
 -- The verdict on a change.
 
 -- WAL per update after a change of fillfactor, as a share of that before: as it was predicted, and as far as the HOT share
--- (percent) moved to the one that was predicted. NULL: nothing was predicted, or no other HOT share.
+-- (percent) moved to the one that was predicted. NULL: no WAL or no other HOT share was predicted, or it fell lower.
 CREATE FUNCTION ff_internal.wal_by_prediction(c ff_internal.change, hot_before float8, hot_after float8) RETURNS float8
 LANGUAGE sql STABLE
 RETURN (SELECT 1 - greatest(0, least(1, (hot_after - hot_before) / (p.predicted_hot_pct - hot_before)))
-                   * (1 - greatest(1, p.predicted_wal_pct) / 100)
-          FROM ff_internal.predicted(c) p WHERE abs(p.predicted_hot_pct - hot_before) >= 1);
+                   * (1 - p.predicted_wal_pct / 100)
+          FROM ff_internal.predicted(c) p
+         WHERE abs(p.predicted_hot_pct - hot_before) >= 1 AND p.predicted_wal_pct > 0
+           AND hot_after >= least(hot_before, p.predicted_hot_low, p.predicted_hot_pct));
 
 -- Judges a change: its verdict and the reason (measure overall), then each measure. Gains and losses are weighed as in
--- the cost of a fillfactor; where neither WAL nor time is known, by the WAL that was predicted. With hardly any updates
--- on both sides, only the size per row is judged.
+-- the cost of a fillfactor, with the WAL that was predicted where that seen is not certain. With hardly any updates on
+-- both sides, only the size per row is judged.
 CREATE FUNCTION ff_internal.verdict_of(c ff_internal.changes) RETURNS SETOF ff_internal.measure
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -31,7 +33,8 @@ BEGIN ATOMIC
                sum(w.weight * ln(1 + w.difference / 100))
                    FILTER (WHERE w.weight > 0 AND w.difference > -100
                              AND (w.verdict IN ('better', 'worse') OR w.measure = 'bytes per row')) AS seen_cost,
-               bool_or(w.weight > 0 AND w.measure <> 'bytes per row' AND w.verdict <> 'unclear') AS known,
+               coalesce(bool_or(w.measure = 'WAL per update' AND w.verdict <> 'unclear'), false) AS wal_known,
+               bool_or(w.measure = 'statement time' AND w.verdict IN ('better', 'worse')) AS time_known,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
                '; ' || max(w.note) FILTER (WHERE w.place = 1) AS left_out,
                max(w.before) FILTER (WHERE w.place = 1) AS n1, max(w.after) FILTER (WHERE w.place = 1) AS n2,
@@ -46,8 +49,9 @@ BEGIN ATOMIC
           FROM found f CROSS JOIN constant k
          CROSS JOIN LATERAL (SELECT CASE WHEN f.size <= -k.size_matters THEN 'helped'
                                          WHEN f.size >= k.size_hurts THEN 'hurt' END) s(verdict)
-         CROSS JOIN LATERAL (SELECT CASE WHEN f.known THEN f.seen_cost
-                                         ELSE f.predicted_cost + coalesce(f.seen_cost, 0) END) o(cost)
+         CROSS JOIN LATERAL (SELECT NOT f.wal_known AND f.predicted_cost IS NOT NULL) g(predicted)
+         CROSS JOIN LATERAL (SELECT coalesce(f.seen_cost, 0) + CASE WHEN g.predicted THEN f.predicted_cost
+                                                                    WHEN f.wal_known OR f.time_known THEN 0 END) o(cost)
          CROSS JOIN LATERAL (VALUES
             (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> ''
                 -- nor in intervals that were left out, nor when it was changed
@@ -69,9 +73,9 @@ BEGIN ATOMIC
                   ELSE 'no difference' END, false,
              format('%s; but %s; %s', coalesce(f.better, 'its rows take less room'),
                     coalesce(f.worse, 'its rows take more room'), coalesce(
-                    CASE WHEN f.known THEN 'weighed together' ELSE 'weighed with the WAL that was predicted' END
+                    CASE WHEN g.predicted THEN 'weighed with the WAL that was predicted' ELSE 'weighed together' END
                     || ', cost ' || to_char(100 * (exp(o.cost) - 1), 'FMSG999990.0') || ' %',
-                    'neither WAL nor time is known, so they cannot be weighed'))),
+                    'how much WAL it writes is not certain, so they cannot be weighed'))),
             (5, coalesce(f.better, f.worse) <> '', CASE WHEN f.better <> '' THEN 'helped' ELSE 'hurt' END, false,
              concat_ws('; ', f.better, f.worse, f.equal, f.unclear)),
             (6, f.unclear <> '' OR f.equal IS NULL, 'too early', true,

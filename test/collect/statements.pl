@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 119;
+use Test::More tests => 120;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -508,6 +508,11 @@ sub merged
 		ff_internal.statement_input(e) i, unnest(i.statement_command, i.statement_rows) s(c, r)");
 }
 is(merged('THEN UPDATE SET n = 1'), '0 17, 0 23, 1 13, 1 17, 1 40', 'so are those of a MERGE');
+reset_all();
+collect();
+value('UPDATE roomy SET n = n + 1 WHERE id <= 40');
+$merge = 'MERGE INTO roomy r USING generate_series(7001, 7030) g ON r.id = g WHEN NOT MATCHED THEN INSERT VALUES (g, 0)';
+is(merged('THEN DO NOTHING'), '', 'one that only inserts has no updates');
 is(merged('AND n < 0 THEN UPDATE SET n = 1 WHEN MATCHED THEN DELETE'), '0 30, 0 40, 1 40, 3 40, 3 40, 3 40', 'unless it may delete');
 
 # Where every row was updated, the WAL of inserts tells how long rows are at first; where they hardly grow, nothing.

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(135);
+SELECT plan(139);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -194,7 +194,7 @@ SELECT is((SELECT (verdict, undo)::text FROM told('grown')), '(hurt,"ALTER TABLE
 SELECT story('wide', '{1000,1000,1000,1000,1000,1000}', '{500,505,495,500,505,495}', '{1000,1000,1000,1000,1000,1000}',
     '{900,905,895,900,905,895}', row_bytes => '{100,500}') > 0 AS ok \gset
 SELECT matches((SELECT verdict || ': ' || note FROM told('wide')),
-    '^no difference: HOT share 49.9 -> 89.9 %; but its rows take more room; neither WAL nor time is known, so they cannot ',
+    '^no difference: HOT share 49.9 -> 89.9 %; but its rows take more room; how much WAL it writes is not certain, so they ',
     'five times as large for more HOT, and WAL is not known: no verdict against it');
 SELECT rel_id AS wide FROM ff_internal.relation WHERE relname = 'wide' \gset
 INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
@@ -206,12 +206,24 @@ SELECT matches((SELECT verdict || ': ' || note FROM told('wide')),
 UPDATE ff_internal.prediction SET predicted_hot_pct = 490 WHERE rel_id = :wide;
 SELECT alike((SELECT note FROM told('wide')), '%, cost +%',
     'as far as the predicted HOT share was reached: a tenth of the saving is less than the size');
+UPDATE ff_internal.prediction SET predicted_wal_pct = NULL WHERE rel_id = :wide;
+SELECT alike((SELECT note FROM told('wide')), '%cannot be weighed%', 'no WAL was predicted, as of an unlogged table');
 DELETE FROM ff_internal.prediction WHERE rel_id = :wide;
 SELECT story('raised', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,895}', '{1000,1000,1000,1000,1000,1000}',
     '{880,885,875,880,885,875}', row_bytes => '{200,100}', old_options => '{fillfactor=50}',
     new_options => '{fillfactor=100}') AS raised \gset
 SELECT matches((SELECT verdict || ': ' || note FROM told('raised')), '^hurt: HOT share 89.9 -> 87.9 %',
     'fewer are HOT, and it is not known what that costs');
+INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
+    predicted_hot_low, predicted_hot_high, predicted_wal_pct)
+VALUES (:raised, now() - interval '6 hours', 50, 100, 88, 87, 89, 102);
+SELECT matches((SELECT verdict || ': ' || note FROM told('raised')),
+    '^helped: its rows take less room; but HOT share 89.9 -> 87.9 %; weighed with the WAL that was predicted, cost -',
+    'fewer are HOT, as was predicted');
+UPDATE ff_internal.prediction SET predicted_hot_pct = 88.5, predicted_hot_low = 88.2 WHERE rel_id = :raised;
+SELECT matches((SELECT verdict || ': ' || note FROM told('raised')), '^hurt: HOT share 89.9 -> 87.9 %',
+    'fewer than was predicted: what that costs was not');
+DELETE FROM ff_internal.prediction WHERE rel_id = :raised;
 SELECT story('noise', '{1000,1000,1000,1000,1000,1000}', '{100,900,100,900,100,900}', '{1000,1000,1000,1000,1000,1000}',
     '{200,900,900,100,900,200}') > 0 AS ok \gset
 SELECT is((SELECT verdict FROM told('noise')), 'too early', 'too much variance: too early');
@@ -472,6 +484,9 @@ SELECT story('wide2', '{1000,1000,1000,1000,1000,1000}', '{500,505,495,500,505,4
 SELECT statement(:wide2, 5, '{10,190,10,190,10,190}', '{5,95,5,95,5,95}', wal2 => 1000);
 SELECT is((SELECT verdict FROM told('wide2', 'statement time')), 'unclear', 'half the time, but the intervals scatter');
 SELECT is((SELECT verdict FROM told('wide2')), 'hurt', 'what is unclear does not outweigh the size');
+UPDATE ff_internal.statement_history SET wal_fpi = 0.8 * wal_bytes / 8192;
+SELECT is((SELECT o.verdict || ', ' || w.verdict FROM told('wide2') o, told('wide2', 'WAL per update') w),
+    'no difference, unclear', 'nor does the size count alone');
 ROLLBACK TO unclear;
 -- the time of statements that scan a table follows its rows
 SAVEPOINT scanned;
