@@ -114,11 +114,14 @@ place_rows(const FitPlan *p, const double *u, TwinClass *c, double n, int known)
 {
 	double		stride = p->mean_live / n;	/* if they are spread over the whole table */
 	double		v = (u[D_STRIDE] - P_NEIGHBOURS) / P_EVERY;
+	int			fresh;
 
 	c->stride = 1;
 	if (stride >= 1.5 && n >= 1.5 && u[D_STRIDE] >= P_NEIGHBOURS)
 		c->stride = v < 1 ? floor(drawn(PR_EVERY, v, 1) + 0.5) : 0;
-	if (c->stride > 0 && n * c->stride >= TAKES_ALL * p->mean_live)
+	/* as many rows may also be those inserted last */
+	fresh = (c->pick == TW_NEWEST || c->pick == TW_IN_TURN) && n * c->stride <= p->window.inserted;
+	if (c->stride > 0 && n * c->stride >= TAKES_ALL * p->mean_live && !fresh)
 	{
 		if (known && c->stride > 1)
 			c->stride = floor(stride + 0.5);

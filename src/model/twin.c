@@ -510,7 +510,7 @@ pick_row(Twin *t, int class, int64_t span)
 	if (c->pick == TW_SWEEP)
 	{
 		id = t->position[class];
-		if (id < t->first_row || id >= t->next_row)
+		if (c->all_rows || id < t->first_row || id >= t->next_row)
 			id = t->first_row;
 		t->position[class] = id + span;
 		return id;

@@ -772,6 +772,58 @@ test_settling(void)
 	ok(like(decision.settle_updates, updates / surely, 0.1), "settle_updates is the mean of workloads that settle");
 }
 
+/*
+ * Four times 20,000 rows are inserted and then updated together, with idle hours between: half of the
+ * mean number of rows, yet no update comes to a page that is there today.
+ */
+static void
+test_new_batches(void)
+{
+	Evidence	e;
+
+	ff_evidence_clear(&e);
+	e.nintervals = 4;
+	for (int i = 0; i < 4; i++)
+		e.interval[i] = (EvInterval) {
+			28800, 20000, 20000, 0, 20000, 0, i == 2
+		};
+	e.nstatements = 2;
+	e.statement[0] = (EvStatement) {
+		.command = EV_INSERT,.calls = 4,.rows = 80000,.sets_indexed = NAN,.wal_bytes = 15.8e6
+	};
+	e.statement[1] = (EvStatement) {
+		.command = EV_UPDATE,.calls = 4,.rows = 80000,.sets_indexed = 0,.wal_bytes = 23.7e6
+	};
+	e.earlier_updated = e.indexed_share = e.triggers = 0;
+	e.window_xids = 57;
+	e.blocks = 1943;
+	e.live_rows = 80000;
+	e.rows_per_page = e.rows_per_page_max = 70;
+	e.updated_pct = 100;
+	e.updated_length[0] = 112;
+	e.updated_length[1] = 80000;
+	memset(e.group_old_page, 0, sizeof(e.group_old_page));
+	memset(e.group_new_page, 0, sizeof(e.group_new_page));
+	memset(e.update_age, 0, sizeof(e.update_age));
+	e.group_old_page[7] = 74000;
+	e.group_new_page[7] = 190000;
+	e.update_age[2] = e.update_age[4] = 20000;
+	e.update_age[5] = 40000;
+	e.fillfactor = 100;
+	e.indexes = 1;
+	e.index_bytes = 3.6e6;
+	e.vacuum_scale = 0.2;
+	e.vacuum_threshold = 50;
+	e.vacuum_nap_s = 60;
+	e.recent_share = 0;
+	e.checkpoint_s = 300;
+	e.payback_s = 30 * 86400;
+	e.min_gain = 0.02;
+	e.min_updates = 500;
+	ok(asked(e)->action == CH_SET && forecast.step[decision.advised].fillfactor == 48,
+	   "updates of new batches alone: no rewrite");
+}
+
 /* Confidence. */
 static void
 test_confidence(void)
@@ -804,6 +856,7 @@ main(void)
 	test_choice_below();
 	test_unused();
 	test_settling();
+	test_new_batches();
 	test_confidence();
 	printf("1..%d\n", tests);
 	return failed != 0;

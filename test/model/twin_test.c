@@ -113,6 +113,30 @@ test_growing(void)
 	   "rows that grow without room move");
 }
 
+static void
+test_pass_growing(void)
+{
+	TwinWorkload	l = workload_of(136, 1000);
+	int			passes = 0;
+	int			whole = 1;
+
+	l.class[0].pick = TW_SWEEP;
+	l.class[0].all_rows = 1;
+	l.class[0].rows = 1000;
+	add_class(&l, EV_INSERT, 0.5, 50, TW_ANY);
+	ff_twin_start(&twin, &l, 100, 3);
+	for (int i = 0; i < 5000; i++)
+	{
+		double		rows = (double) twin.nlive;
+
+		ff_twin_count_from_here(&twin);
+		ff_twin_run(&twin, 1);
+		passes += twin.count.updates > 0;
+		whole &= twin.count.updates == 0 || twin.count.updates >= rows;
+	}
+	ok(passes == 5 && whole, "a pass over a table that grows takes all of its rows each time");
+}
+
 /* Rows inserted one by one, and updated by a class. */
 static TwinWorkload
 inserted(TwinPick pick, double rate, double distance, double back)
@@ -634,6 +658,7 @@ main(void)
 	test_images();
 	test_range();
 	test_growing();
+	test_pass_growing();
 	test_in_turn();
 	test_newest();
 	test_skew();
