@@ -366,8 +366,9 @@ log_likelihood_of_pages(const FitPlan *p, const Evidence *e, const Twin *t, cons
 	if (!isnan(e->update_distance[0]))
 		sum += log_density(bins_off(e->update_distance, v->update_distance, EV_LOG2_BINS, shift) /
 						   SEEN_BINS);
+	/* ages go back over the whole table, so they are scaled like it */
 	if (!isnan(e->update_age[0]))
-		sum += log_density(bins_off(e->update_age, v->update_age, EV_LOG2_BINS, shift) /
+		sum += log_density(bins_off(e->update_age, v->update_age, EV_LOG2_BINS, shift + log2(p->scale)) /
 						   SEEN_BINS);
 	return sum;
 }
