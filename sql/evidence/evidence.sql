@@ -1,12 +1,10 @@
 -- Everything known of a table, in one row.
 
--- Whether a table was emptied and filled again in an interval: it has a new file, and got nine tenths of the rows (chosen)
--- that its next sample found, beside those deleted. TRUNCATE deletes none.
-CREATE FUNCTION ff_internal.reloaded(i ff_internal.counter_interval) RETURNS boolean
-LANGUAGE sql STABLE
-RETURN i.rewritten AND i.inserted - i.deleted >= 0.9 * (
-    SELECT greatest(1, p.live_rows) FROM ff_internal.page_sample p
-     WHERE p.rel_id = i.rel_id AND p.sampled_at >= i.ended_at ORDER BY p.sampled_at LIMIT 1);
+-- Whether a table was emptied and filled again in an interval: it has a new file, and the rows that were inserted, less
+-- those deleted, fill half of it (chosen). TRUNCATE deletes none. rows_per_page: as in its last sample.
+CREATE FUNCTION ff_internal.reloaded(i ff_internal.counter_interval, rows_per_page float8) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN i.rewritten AND i.inserted - i.deleted >= 0.5 * rows_per_page * i.heap_bytes / 8192;
 
 -- The window: src/evidence/window.c.
 
@@ -228,7 +226,8 @@ CREATE FUNCTION ff_internal.reloads(e ff_internal.table_evidence) RETURNS float8
 LANGUAGE sql STABLE
 RETURN CASE WHEN (e.counted).inserted > ff_internal.threshold('REFILLS') * e.live_rows THEN (
             SELECT count(*) FROM ff_internal.counter_interval i
-             WHERE i.rel_id = e.rel_id AND i.rewritten AND i.ended_at > e.began_at AND ff_internal.reloaded(i)) END;
+             WHERE i.rel_id = e.rel_id AND i.rewritten AND i.ended_at > e.began_at
+               AND ff_internal.reloaded(i, e.rows_per_page)) END;
 
 -- The last sample of its pages; NULL: none.
 CREATE FUNCTION ff_internal.last_sample(e ff_internal.table_evidence) RETURNS ff_internal.page_sample

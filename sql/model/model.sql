@@ -40,8 +40,8 @@ RETURN coalesce((SELECT max(c.began_at) FROM ff_internal.collection c WHERE c.be
 
 -- The arrays of model_input about statements that wrote a table since its last change: the eight with the most rows.
 -- pg_stat_statements counts rows inserted and updated by ON CONFLICT DO UPDATE or MERGE together: the updates that no
--- other statement explains are taken to be theirs. If statements are known only for the later part of the time, the earlier part
--- is assumed to be like it.
+-- other statement explains are taken to be theirs. If statements are known only for the later part of the time, the
+-- earlier part is assumed to be like it.
 CREATE FUNCTION ff_internal.statement_input(
     e ff_internal.table_evidence, OUT statement_command float8[], OUT statement_calls float8[],
     OUT statement_rows float8[], OUT statement_sets_indexed float8[], OUT statement_wal_bytes float8[],
@@ -81,8 +81,8 @@ AS $$
          ORDER BY s.rows * p.part DESC, s.statement_id LIMIT 8
     )
     -- WITH does not show which rows are the table's, nor a MERGE that may delete, too, which it updated
-    SELECT array_agg(CASE WHEN t.how = 'cte' OR t.how = 'merge' AND t.commands > 1 AND NOT t.upsert THEN 3 WHEN t.command = 'UPDATE' THEN 1
-                          WHEN t.command = 'DELETE' THEN 2 ELSE 0 END),
+    SELECT array_agg(CASE WHEN t.how = 'cte' OR t.how = 'merge' AND t.commands > 1 AND NOT t.upsert THEN 3
+                          WHEN t.command = 'UPDATE' THEN 1 WHEN t.command = 'DELETE' THEN 2 ELSE 0 END),
            array_agg(t.calls * t.call_times), array_agg(t.rows * t.times),
            array_agg((ff_internal.changed_columns(e.relation, t.columns) && i.columns)::integer),
            array_agg(t.wal_bytes * t.times), array_agg(t.blocks_dirtied * t.times)

@@ -11,7 +11,8 @@ SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
   FROM ff_internal.user_table c
   JOIN ff_internal.followed r ON r.relid = c.relid
  CROSS JOIN LATERAL (
-    SELECT s.sampled_at, s.live_rows, s.live_rows + s.dead_rows AS total, s.dead_rows - s.recently_dead_rows AS removable
+    SELECT s.sampled_at, s.live_rows, s.live_rows + s.dead_rows AS total,
+           s.dead_rows - s.recently_dead_rows AS removable
       FROM ff_internal.page_sample s WHERE s.rel_id = r.rel_id ORDER BY s.sampled_at DESC LIMIT 1) p
  CROSS JOIN LATERAL ff_internal.autovacuum(c.reloptions) o
  CROSS JOIN LATERAL (SELECT least(o.most, o.threshold +
@@ -25,8 +26,9 @@ SELECT c.relid::regclass AS relation, c.reloptions AS old, n.*,
     ) n(applies, name, wanted, action, why)
  -- both chosen
  WHERE n.applies AND c.not_examined IS NULL AND p.removable >= 0.1 * p.total AND p.total >= 10000
-   -- no vacuum came since; in a mirror they are counted at each collection
-   AND (p.sampled_at < greatest(pg_stat_get_last_vacuum_time(c.relid), pg_stat_get_last_autovacuum_time(c.relid))
+   -- due, and no vacuum came since; in a mirror they are counted at each collection
+   AND (o.enabled AND p.removable >= l.starts_at
+        AND p.sampled_at < greatest(pg_stat_get_last_vacuum_time(c.relid), pg_stat_get_last_autovacuum_time(c.relid))
         AND NOT EXISTS (SELECT FROM ff_internal.observed)) IS NOT TRUE;
 COMMENT ON VIEW ff_internal.table_proposal IS
 'Tables with many dead rows that no snapshot needs, and the option that could help (wanted). obstacle: why nothing '

@@ -1,13 +1,14 @@
 -- The verdict on a change.
 
--- WAL per update after a change of fillfactor, as a share of that before: as it was predicted, and as far as the HOT share
--- (percent) moved to the one that was predicted. NULL: no WAL or no other HOT share was predicted, or it fell lower.
+-- WAL per update after a change of fillfactor, as a share of that before: as it was predicted, as far as the HOT share
+-- (percent) moved to the predicted one. NULL: no WAL or no other HOT share was predicted, or it fell below that range,
+-- or it moved the other way.
 CREATE FUNCTION ff_internal.wal_by_prediction(c ff_internal.change, hot_before float8, hot_after float8) RETURNS float8
 LANGUAGE sql STABLE
-RETURN (SELECT 1 - greatest(0, least(1, (hot_after - hot_before) / (p.predicted_hot_pct - hot_before)))
-                   * (1 - p.predicted_wal_pct / 100)
+RETURN (SELECT 1 - least(1, s.moved) * (1 - p.predicted_wal_pct / 100)
           FROM ff_internal.predicted(c) p
-         WHERE abs(p.predicted_hot_pct - hot_before) >= 1 AND p.predicted_wal_pct > 0
+         CROSS JOIN LATERAL (SELECT (hot_after - hot_before) / nullif(p.predicted_hot_pct - hot_before, 0)) s(moved)
+         WHERE abs(p.predicted_hot_pct - hot_before) >= 1 AND p.predicted_wal_pct > 0 AND s.moved > 0
            AND hot_after >= least(hot_before, p.predicted_hot_low, p.predicted_hot_pct));
 
 -- Judges a change: its verdict and the reason (measure overall), then each measure. Gains and losses are weighed as in
@@ -33,7 +34,9 @@ BEGIN ATOMIC
                sum(w.weight * ln(1 + w.difference / 100))
                    FILTER (WHERE w.weight > 0 AND w.difference > -100
                              AND (w.verdict IN ('better', 'worse') OR w.measure = 'bytes per row')) AS seen_cost,
-               coalesce(bool_or(w.measure = 'WAL per update' AND w.verdict <> 'unclear'), false) AS wal_known,
+               -- as in ff_verify(): an interval as wide as the value before says nothing
+               coalesce(bool_or(w.measure = 'WAL per update' AND (w.verdict IN ('better', 'worse')
+                        OR w.verdict = 'equal' AND w.high - w.low < w.before)), false) AS wal_known,
                bool_or(w.measure = 'statement time' AND w.verdict IN ('better', 'worse')) AS time_known,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
                '; ' || max(w.note) FILTER (WHERE w.place = 1) AS left_out,
@@ -56,7 +59,8 @@ BEGIN ATOMIC
             (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> ''
                 -- nor in intervals that were left out, nor when it was changed
                 AND (SELECT max(n.updated)
-                       FROM (SELECT sum(i.updated) AS updated FROM ff_internal.counter_interval i, ff_internal.lookback() r
+                       FROM (SELECT sum(i.updated) AS updated
+                               FROM ff_internal.counter_interval i, ff_internal.lookback() r
                               WHERE i.rel_id = c.rel_id AND i.ended_at > greatest(c.before_at - r, c.since)
                                 AND i.began_at < least(c.seen_at + r, c.until)
                               GROUP BY i.ended_at <= c.before_at, i.began_at >= c.seen_at) n)
@@ -68,8 +72,11 @@ BEGIN ATOMIC
             (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
              format('%s with %s %s since it; %s with %s are needed, besides the first third%s',
                     ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates, f.left_out)),
-            (4, (f.better <> '' OR s.verdict = 'helped' AND o.cost <> 0) AND (f.worse <> '' OR s.verdict = 'hurt'),
-             CASE WHEN o.cost < -k.cost_matters THEN 'helped' WHEN o.cost > k.cost_matters THEN 'hurt'
+            (4, (f.better <> '' OR s.verdict = 'helped' AND (f.wal_known OR g.predicted))
+                AND (f.worse <> '' OR s.verdict = 'hurt'),
+             CASE WHEN o.cost < -k.cost_matters THEN 'helped'
+                  -- where the WAL was not seen, the time saved was often not, either
+                  WHEN o.cost > k.cost_matters AND NOT (g.predicted AND f.better <> '') THEN 'hurt'
                   ELSE 'no difference' END, false,
              format('%s; but %s; %s', coalesce(f.better, 'its rows take less room'),
                     coalesce(f.worse, 'its rows take more room'), coalesce(

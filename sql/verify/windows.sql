@@ -34,6 +34,11 @@ AS $$
             d.variance ^ 2 / (a.variance ^ 2 / a.freedom + b.variance ^ 2 / b.freedom)) END) h(half)
 $$;
 
+-- Rows that inserts put on a page of a table (rel_id), by its last sample.
+CREATE FUNCTION ff_internal.rows_of_page(id bigint) RETURNS float8
+LANGUAGE sql STABLE
+RETURN (SELECT p.rows_per_page FROM ff_internal.page_sample p WHERE p.rel_id = id ORDER BY p.sampled_at DESC LIMIT 1);
+
 CREATE VIEW ff_internal.changes AS
 SELECT o.*,
        string_agg(coalesce(o.setting, o.kind), ', ') OVER (
@@ -63,7 +68,7 @@ SELECT o.*,
          CROSS JOIN LATERAL (
             SELECT i.* FROM ff_internal.counter_interval i
              WHERE i.rel_id = r.rel_id AND i.rewritten AND i.ended_at > now() - ff_internal.lookback()
-               AND ff_internal.reloaded(i) IS NOT TRUE
+               AND ff_internal.reloaded(i, (SELECT ff_internal.rows_of_page(r.rel_id))) IS NOT TRUE
                AND NOT EXISTS (SELECT FROM ff_internal.change c
                                 WHERE c.rel_id = i.rel_id AND c.seen_at > i.began_at AND c.seen_at <= i.ended_at)
              ORDER BY i.ended_at DESC LIMIT 3) i
@@ -102,7 +107,8 @@ BEGIN ATOMIC
           FROM ff_internal.lookback() r
     ), watched AS (
         SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::float8 AS updated, i AS counted,
-               i.rewritten AND ff_internal.reloaded(i) IS NOT TRUE AS rewritten
+               i.rewritten AND ff_internal.reloaded(i, (SELECT ff_internal.rows_of_page((c).rel_id))) IS NOT TRUE
+                   AS rewritten
           FROM constant k JOIN ff_internal.counter_interval i
                ON i.rel_id = (c).rel_id AND i.ended_at BETWEEN k.since AND k.until + k.slack
         UNION ALL
