@@ -131,7 +131,8 @@ left.
 - **A rewrite at the same fillfactor** must give back 8 MB of disk, or bring the fillfactor to pages that were filled
   at a higher one. None is advised while most old versions wait for a snapshot.
 - **A queue is not rewritten**, whatever its fillfactor: where twice as many rows were inserted as it has, and the
-  others deleted, it held more before, and soon will again.
+  others deleted, it held more before, and soon will again. Nor is a table that was emptied by `TRUNCATE` and filled
+  again twice in the window: its next rows come to new pages anyway.
 - **A chosen change stays** until another one saves five times `fillfactor_advisor.min_gain` against it, or until no
   change is better, each in seven of ten workloads that explain the evidence. It also ends when it saves less than
   half of `min_gain`, or when settings of the model are changed.
