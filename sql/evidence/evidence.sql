@@ -1,10 +1,12 @@
 -- Everything known of a table, in one row.
 
--- Whether a table was emptied and filled again in an interval: it has a new file, and the rows that were inserted, less
--- those deleted, fill half of it (chosen). TRUNCATE deletes none. rows_per_page: as in its last sample.
-CREATE FUNCTION ff_internal.reloaded(i ff_internal.counter_interval, rows_per_page float8) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN i.rewritten AND i.inserted - i.deleted >= 0.5 * rows_per_page * i.heap_bytes / 8192;
+-- Whether a table was emptied and filled again in an interval: it has a new file, and got nine tenths of the rows
+-- (chosen) that its next sample found, beside those deleted. TRUNCATE deletes none.
+CREATE FUNCTION ff_internal.reloaded(i ff_internal.counter_interval) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN i.rewritten AND i.inserted - i.deleted >= 0.9 * (
+    SELECT greatest(1, p.live_rows) FROM ff_internal.page_sample p
+     WHERE p.rel_id = i.rel_id AND p.sampled_at >= i.ended_at ORDER BY p.sampled_at LIMIT 1);
 
 -- The window: src/evidence/window.c.
 
@@ -145,8 +147,7 @@ BEGIN
     WITH examined AS MATERIALIZED (
         SELECT c.relid, c.nspname, c.relname, c.reloptions, c.not_examined, r.rel_id, r.sampled_at,
                r.seen_at, r.fillfactor AS known, ff_internal.effective_fillfactor(c.reloptions) AS fillfactor,
-               -- what was done before counters were reset is unknown; if they are 0 now, nothing was done since
-               CASE WHEN r.inserted + r.updated + r.deleted > 0 THEN r.seen_at ELSE r.opened_at END AS idle_since,
+               r.opened_at, r.inserted + r.updated + r.deleted > 0 AS written,
                CASE WHEN o.in_recovery AND o.observed IS NOT NULL
                     THEN 'the source is a standby, which counts no writes: a mirror of its primary knows them'
                     END AS uncounted
@@ -188,9 +189,6 @@ BEGIN
       FULL JOIN named a ON a.relid = e.relid
      CROSS JOIN collections c
       LEFT JOIN LATERAL (SELECT h.* FROM ff_internal.last_change h WHERE h.rel_id = e.rel_id LIMIT 1) h ON true
-     -- an interrupted collection leaves intervals, but has no row
-     CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at), coalesce(n.began_at, CASE WHEN e.rel_id IS NOT NULL
-                                THEN greatest(e.idle_since, now() - ff_internal.lookback()) END)) l(at, since)
       -- no collection has seen this change yet, so its effect is unknown
       LEFT JOIN LATERAL (SELECT n.since_began_at, n.since, n.recent WHERE e.fillfactor = e.known) f ON true
      CROSS JOIN LATERAL (SELECT (f.recent).*) r
@@ -198,6 +196,13 @@ BEGIN
      CROSS JOIN LATERAL (SELECT count(*) AS indexes FROM pg_index o WHERE o.indrelid = e.relid AND o.indisvalid) x
       LEFT JOIN LATERAL (SELECT s.* FROM ff_internal.page_sample s WHERE s.rel_id = e.rel_id
                             AND s.sampled_at <= e.sampled_at ORDER BY s.sampled_at DESC LIMIT 1) p ON true
+     -- an interrupted collection leaves intervals, but has no row
+     CROSS JOIN LATERAL (SELECT greatest(c.snapshot_at, e.seen_at), coalesce(n.began_at, CASE WHEN e.rel_id IS NOT NULL
+                                -- what was done before its counters were reset is unknown; if they are 0 and its file
+                                -- did not grow, nothing was
+                                THEN greatest(CASE WHEN e.written OR z.heap_bytes > 8192 * p.blocks THEN e.seen_at
+                                                   ELSE e.opened_at END, now() - ff_internal.lookback()) END))
+                        l(at, since)
       LEFT JOIN LATERAL (SELECT p.superseded_hot, p.superseded_same_page, p.superseded_newpage
                           WHERE p.fillfactor = e.fillfactor AND p.sampled_at >= coalesce(h.samples_from, '-infinity'))
                         v(hot, same_page, newpage) ON true
@@ -221,13 +226,13 @@ CREATE FUNCTION ff_internal.updates_per_s(e ff_internal.table_evidence) RETURNS 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (e.counted).updated / nullif(e.window_s, 0);
 
--- Intervals of the window in which it was emptied and filled again; NULL: it got too few rows for that.
+-- Intervals of the window in which it was emptied and filled again, at most two; NULL: it got too few rows for that.
 CREATE FUNCTION ff_internal.reloads(e ff_internal.table_evidence) RETURNS float8
 LANGUAGE sql STABLE
 RETURN CASE WHEN (e.counted).inserted > ff_internal.threshold('REFILLS') * e.live_rows THEN (
-            SELECT count(*) FROM ff_internal.counter_interval i
-             WHERE i.rel_id = e.rel_id AND i.rewritten AND i.ended_at > e.began_at
-               AND ff_internal.reloaded(i, e.rows_per_page)) END;
+            SELECT count(*) FROM (SELECT FROM ff_internal.counter_interval i
+                                   WHERE i.rel_id = e.rel_id AND i.rewritten AND i.ended_at > e.began_at
+                                     AND ff_internal.reloaded(i) LIMIT 2) r) END;
 
 -- The last sample of its pages; NULL: none.
 CREATE FUNCTION ff_internal.last_sample(e ff_internal.table_evidence) RETURNS ff_internal.page_sample

@@ -1,15 +1,15 @@
 -- The verdict on a change.
 
 -- WAL per update after a change of fillfactor, as a share of that before: as it was predicted, as far as the HOT share
--- (percent) moved to the predicted one. NULL: no WAL or no other HOT share was predicted, or it fell below that range,
--- or it moved the other way.
+-- (percent) moved to the predicted one. NULL: no WAL or no other HOT share was predicted, or it fell by over 5 points
+-- (chosen) more, or it moved the other way.
 CREATE FUNCTION ff_internal.wal_by_prediction(c ff_internal.change, hot_before float8, hot_after float8) RETURNS float8
 LANGUAGE sql STABLE
 RETURN (SELECT 1 - least(1, s.moved) * (1 - p.predicted_wal_pct / 100)
           FROM ff_internal.predicted(c) p
          CROSS JOIN LATERAL (SELECT (hot_after - hot_before) / nullif(p.predicted_hot_pct - hot_before, 0)) s(moved)
          WHERE abs(p.predicted_hot_pct - hot_before) >= 1 AND p.predicted_wal_pct > 0 AND s.moved > 0
-           AND hot_after >= least(hot_before, p.predicted_hot_low, p.predicted_hot_pct));
+           AND hot_after >= least(hot_before, p.predicted_hot_pct - 5));
 
 -- Judges a change: its verdict and the reason (measure overall), then each measure. Gains and losses are weighed as in
 -- the cost of a fillfactor, with the WAL that was predicted where that seen is not certain. With hardly any updates on
@@ -19,9 +19,12 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH constant AS (
         -- All chosen. Intervals needed to estimate scatter. Bytes per row, percent: decrease that is a gain, increase
-        -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out.
+        -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out. Whether WAL is
+        -- part of the cost.
         SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
-               ff_internal.setting('min_updates') AS updates
+               ff_internal.setting('min_updates') AS updates,
+               ff_internal.setting('wal_weight') > 0
+               AND NOT EXISTS (SELECT FROM pg_class p WHERE p.oid = c.relation AND p.relpersistence = 'u') AS writes_wal
     ), w AS MATERIALIZED (
         SELECT * FROM ff_internal.weighed(c) w ORDER BY w.place
     ), found AS (
@@ -35,8 +38,9 @@ BEGIN ATOMIC
                    FILTER (WHERE w.weight > 0 AND w.difference > -100
                              AND (w.verdict IN ('better', 'worse') OR w.measure = 'bytes per row')) AS seen_cost,
                -- as in ff_verify(): an interval as wide as the value before says nothing
-               coalesce(bool_or(w.measure = 'WAL per update' AND (w.verdict IN ('better', 'worse')
-                        OR w.verdict = 'equal' AND w.high - w.low < w.before)), false) AS wal_known,
+               coalesce(bool_or((w.verdict IN ('better', 'worse') OR w.verdict = 'equal' AND w.high - w.low < w.before)
+                                AND w.measure = CASE WHEN k.writes_wal THEN 'WAL per update' ELSE 'statement time' END),
+                        false) AS known,
                bool_or(w.measure = 'statement time' AND w.verdict IN ('better', 'worse')) AS time_known,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
                '; ' || max(w.note) FILTER (WHERE w.place = 1) AS left_out,
@@ -45,16 +49,16 @@ BEGIN ATOMIC
                (SELECT ln(p.wal) * nullif(ff_internal.setting('wal_weight'), 0)
                   FROM w h, ff_internal.wal_by_prediction((c).altered, h.before, h.after) p(wal)
                  WHERE h.measure = 'HOT share' AND h.verdict IN ('better', 'worse')) AS predicted_cost
-          FROM w
+          FROM w CROSS JOIN constant k
     ), rule AS (
         -- the first rule that applies; waits: later collections may decide
         SELECT r.*, f.size
           FROM found f CROSS JOIN constant k
          CROSS JOIN LATERAL (SELECT CASE WHEN f.size <= -k.size_matters THEN 'helped'
                                          WHEN f.size >= k.size_hurts THEN 'hurt' END) s(verdict)
-         CROSS JOIN LATERAL (SELECT NOT f.wal_known AND f.predicted_cost IS NOT NULL) g(predicted)
+         CROSS JOIN LATERAL (SELECT NOT f.known AND f.predicted_cost IS NOT NULL) g(predicted)
          CROSS JOIN LATERAL (SELECT coalesce(f.seen_cost, 0) + CASE WHEN g.predicted THEN f.predicted_cost
-                                                                    WHEN f.wal_known OR f.time_known THEN 0 END) o(cost)
+                                                                    WHEN f.known OR f.time_known THEN 0 END) o(cost)
          CROSS JOIN LATERAL (VALUES
             (1, greatest(f.u1, f.u2) < k.updates AND s.verdict <> ''
                 -- nor in intervals that were left out, nor when it was changed
@@ -72,17 +76,17 @@ BEGIN ATOMIC
             (3, f.n2 < k.intervals OR f.u2 < k.updates, 'too early', true,
              format('%s with %s %s since it; %s with %s are needed, besides the first third%s',
                     ff_internal.counted(f.n2::bigint, 'interval'), f.u2, f.what, k.intervals, k.updates, f.left_out)),
-            (4, (f.better <> '' OR s.verdict = 'helped' AND (f.wal_known OR g.predicted))
+            (4, (f.better <> '' OR s.verdict = 'helped' AND (f.known OR g.predicted))
                 AND (f.worse <> '' OR s.verdict = 'hurt'),
              CASE WHEN o.cost < -k.cost_matters THEN 'helped'
                   -- where the WAL was not seen, the time saved was often not, either
-                  WHEN o.cost > k.cost_matters AND NOT (g.predicted AND f.better <> '') THEN 'hurt'
+                  WHEN o.cost > k.cost_matters AND NOT (g.predicted AND f.better <> '' AND f.worse IS NULL) THEN 'hurt'
                   ELSE 'no difference' END, false,
              format('%s; but %s; %s', coalesce(f.better, 'its rows take less room'),
                     coalesce(f.worse, 'its rows take more room'), coalesce(
                     CASE WHEN g.predicted THEN 'weighed with the WAL that was predicted' ELSE 'weighed together' END
                     || ', cost ' || to_char(100 * (exp(o.cost) - 1), 'FMSG999990.0') || ' %',
-                    'how much WAL it writes is not certain, so they cannot be weighed'))),
+                    'what its updates cost is not certain, so they cannot be weighed'))),
             (5, coalesce(f.better, f.worse) <> '', CASE WHEN f.better <> '' THEN 'helped' ELSE 'hurt' END, false,
              concat_ws('; ', f.better, f.worse, f.equal, f.unclear)),
             (6, f.unclear <> '' OR f.equal IS NULL, 'too early', true,

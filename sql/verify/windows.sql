@@ -34,11 +34,6 @@ AS $$
             d.variance ^ 2 / (a.variance ^ 2 / a.freedom + b.variance ^ 2 / b.freedom)) END) h(half)
 $$;
 
--- Rows that inserts put on a page of a table (rel_id), by its last sample.
-CREATE FUNCTION ff_internal.rows_of_page(id bigint) RETURNS float8
-LANGUAGE sql STABLE
-RETURN (SELECT p.rows_per_page FROM ff_internal.page_sample p WHERE p.rel_id = id ORDER BY p.sampled_at DESC LIMIT 1);
-
 CREATE VIEW ff_internal.changes AS
 SELECT o.*,
        string_agg(coalesce(o.setting, o.kind), ', ') OVER (
@@ -66,9 +61,11 @@ SELECT o.*,
         SELECT r.rel_id, r.relid, 'rewrite', i.began_at, i.ended_at, i.epoch_id, NULL, NULL, 'rewritten', NULL
           FROM ff_internal.followed r JOIN pg_class p ON p.oid = r.relid
          CROSS JOIN LATERAL (
-            SELECT i.* FROM ff_internal.counter_interval i
-             WHERE i.rel_id = r.rel_id AND i.rewritten AND i.ended_at > now() - ff_internal.lookback()
-               AND ff_internal.reloaded(i, (SELECT ff_internal.rows_of_page(r.rel_id))) IS NOT TRUE
+            SELECT i.*
+              FROM (SELECT * FROM ff_internal.counter_interval n
+                     WHERE n.rel_id = r.rel_id AND n.rewritten AND n.ended_at > now() - ff_internal.lookback()
+                     ORDER BY n.ended_at DESC LIMIT 20) i
+             WHERE ff_internal.reloaded(i) IS NOT TRUE
                AND NOT EXISTS (SELECT FROM ff_internal.change c
                                 WHERE c.rel_id = i.rel_id AND c.seen_at > i.began_at AND c.seen_at <= i.ended_at)
              ORDER BY i.ended_at DESC LIMIT 3) i
@@ -86,7 +83,7 @@ WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOU
        later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);
 COMMENT ON VIEW ff_internal.changes IS
 'Changes of tables and of server settings. rel_id, relation: NULL for a setting. altered: NULL for settings and '
-'rewrites, of which the last three of a table are listed that did not come with another change. together: other '
+'rewrites, of which the last three of a table are listed that did not come with another change, of its last 20 files. together: other '
 'changes found by the same collection. since, until: end of the previous change, begin of the next; a rewrite ends the '
 'window of rewrites only.';
 
@@ -107,12 +104,11 @@ BEGIN ATOMIC
           FROM ff_internal.lookback() r
     ), watched AS (
         SELECT i.began_at, i.ended_at, i.epoch_id, i.updated::float8 AS updated, i AS counted,
-               i.rewritten AND ff_internal.reloaded(i, (SELECT ff_internal.rows_of_page((c).rel_id))) IS NOT TRUE
-                   AS rewritten
+               i.rewritten AS new_file, i.rewritten AND ff_internal.reloaded(i) IS NOT TRUE AS rewritten
           FROM constant k JOIN ff_internal.counter_interval i
                ON i.rel_id = (c).rel_id AND i.ended_at BETWEEN k.since AND k.until + k.slack
         UNION ALL
-        SELECT min(h.began_at), h.ended_at, h.epoch_id, sum(h.calls), NULL, false
+        SELECT min(h.began_at), h.ended_at, h.epoch_id, sum(h.calls), NULL, false, false
           FROM constant k JOIN ff_internal.statement_history h
                ON (c).rel_id IS NULL AND h.ended_at BETWEEN k.since AND k.until + k.slack
          GROUP BY h.ended_at, h.epoch_id
@@ -130,7 +126,7 @@ BEGIN ATOMIC
                WHEN d.rewritten THEN 'rewritten'
                -- until a rewrite, old pages keep their density
                WHEN d.side = 'after' AND d.ended_at <= min(d.ended_at) FILTER (
-                    WHERE d.side = 'after' AND d.rewritten) OVER () THEN 'before the rewrite'
+                    WHERE d.side = 'after' AND d.new_file) OVER () THEN 'before the rewrite'
                WHEN d.updated = 0 THEN 'no updates'
                WHEN d.held AND CASE WHEN (c).rel_id IS NULL THEN d.few
                                     ELSE bool_or(d.few) OVER () END THEN 'old snapshot' END AS why
