@@ -176,13 +176,14 @@ $$;
 COMMENT ON FUNCTION @extschema@.ff_verify(regclass, boolean) IS
 'The effect of each change that collections found, latest first, for one table, or for all tables and server settings: '
 'the verdict (measure overall), then each measure that counts, or all_measures. One row says so if nothing changed.
-relation: NULL for a setting. change: fillfactor, other options, indexes, a rewrite (new file) or a setting. '
-'changed_at: the collection that saw it first.
+relation: NULL for a setting. change: fillfactor, other options, indexes, a rewrite (new file; not TRUNCATE and a '
+'load) or a setting. changed_at: the collection that saw it first.
 before, after, predicted (by the advice): in unit, over the intervals before and after; the row "intervals" says which '
 'were left out. WAL and size are predicted as shares of what was before. difference_low, difference_high: 95 % '
 'interval of after minus before; NULL if unknown.
 verdict: of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, NULL if it '
-'does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and storage_weight.
+'does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and storage_weight; where the WAL seen '
+'is not certain, the WAL that was predicted for that HOT share is.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
 WAL and time compare the same statement before and after; only statements that update nothing else count. Time does '
 'not count if they scan a table whose number of rows changed by more than a tenth.

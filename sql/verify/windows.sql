@@ -83,9 +83,9 @@ WINDOW earlier AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN UNBOU
        later AS (PARTITION BY o.rel_id ORDER BY o.seen_at GROUPS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING);
 COMMENT ON VIEW ff_internal.changes IS
 'Changes of tables and of server settings. rel_id, relation: NULL for a setting. altered: NULL for settings and '
-'rewrites, of which the last three of a table are listed that did not come with another change, of its last 20 files. together: other '
-'changes found by the same collection. since, until: end of the previous change, begin of the next; a rewrite ends the '
-'window of rewrites only.';
+'rewrites: of the last 20 files of a table, the last three are listed that did not come with another change, nor with '
+'all of its rows (TRUNCATE). together: other changes found by the same collection. since, until: end of the previous '
+'change, begin of the next; a rewrite ends the window of rewrites only.';
 
 -- Returns the intervals on both sides of a change, and why each is left out (NULL: it counts); for a setting those
 -- between reads of the statement statistics, with calls instead of updates. settling: begins within the first third of

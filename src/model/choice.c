@@ -92,8 +92,8 @@ read_rates(const Evidence *e, const FitPlan *p)
 	EvInterval	w = ff_evidence_window(e);
 	double		n = bound(w.updated, 1, 1e15);
 	double		pages = bound(e->blocks, 1, 1e15);
-	Rates		r = {.plan = p,.rows = bound(e->live_rows, 1, 1e15),.images = 1,.leaves = 1,.pages = pages,.entry = WAL_ENTRY,
-		.cold_page_rows = bound(p->cold_page_rows, 1, TW_MAX_TUPLES),.unlogged = e->unlogged > 0};
+	Rates		r = {.plan = p,.rows = bound(e->live_rows, 1, 1e15),.images = 1,.leaves = 1,.pages = pages,
+		.entry = WAL_ENTRY,.cold_page_rows = bound(p->cold_page_rows, 1, TW_MAX_TUPLES),.unlogged = e->unlogged > 0};
 	double		delete_calls;
 
 	r.live = 1 - bound(p->cold / r.rows, 0, 1);
@@ -339,7 +339,6 @@ FcWay
 ff_choice_way(const Evidence *e, const Choice *d, int step)
 {
 	EvInterval	w = ff_evidence_window(e);
-
 	double		rows = fmax(or_else(e->live_rows, 0), 1);
 
 	return d->cost[FC_REWRITE][step].ratio < d->cost[FC_SET][step].ratio * (1 - e->min_gain) &&
