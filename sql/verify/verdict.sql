@@ -19,8 +19,8 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH constant AS (
         -- All chosen. Intervals needed to estimate scatter. Bytes per row, percent: decrease that is a gain, increase
-        -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out. Whether WAL is
-        -- part of the cost.
+        -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out. Whether WAL
+        -- is part of the cost.
         SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
                ff_internal.setting('min_updates') AS updates,
                ff_internal.setting('wal_weight') > 0
@@ -182,8 +182,8 @@ before, after, predicted (by the advice): in unit, over the intervals before and
 'were left out. WAL and size are predicted as shares of what was before. difference_low, difference_high: 95 % '
 'interval of after minus before; NULL if unknown.
 verdict: of overall: helped, no difference, hurt, too early; of a measure: better, worse, equal, unclear, NULL if it '
-'does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and storage_weight; where the WAL seen '
-'is not certain, the WAL that was predicted for that HOT share is.
+'does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and storage_weight; '
+'where the WAL seen is not certain, the WAL that was predicted for that HOT share is.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
 WAL and time compare the same statement before and after; only statements that update nothing else count. Time does '
 'not count if they scan a table whose number of rows changed by more than a tenth.
