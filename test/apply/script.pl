@@ -8,7 +8,7 @@ use Beside qw(hold program_beside psql_beside watched_a_day with_provisional);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 84;
+use Test::More tests => 85;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -461,6 +461,18 @@ like($text, qr/ALTER TABLE public\.log_copied SET/, "the standby's script has it
 ($status, $said) = run_file(write_file('standby.sql', $text), db => $standby->connstr($db));
 is($status, 3, 'run on the standby: the script ends with an error');
 like($said, qr/ERROR:  this server is a standby: run the script on its primary/, 'run on the standby: refused');
+# with a slot, what a query of the standby holds back is the slot's
+$node->safe_psql('postgres', q{SELECT pg_create_physical_replication_slot('streams')});
+$standby->append_conf('postgresql.conf',
+	"primary_slot_name = 'streams'\nhot_standby_feedback = on\nwal_receiver_status_interval = 1");
+$standby->restart;
+my $reader = $standby->background_psql($db);
+$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM log_copied');
+$node->poll_query_until($db, q{SELECT xmin IS NOT NULL AND active FROM pg_replication_slots WHERE slot_name = 'streams'});
+is(sql(q{SELECT kind || ', ' || suggestion FROM ff_horizon() WHERE holder = 'slot streams'}),
+	'standby feedback, long queries on the standby, with hot_standby_feedback on, hold it back here',
+	'the slot of a standby that streams is not to be dropped');
+$reader->quit;
 $standby->stop;
 
 $node->stop;
