@@ -19,12 +19,12 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH constant AS (
         -- All chosen. Intervals needed to estimate scatter. Bytes per row, percent: decrease that is a gain, increase
-        -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out. Whether WAL
-        -- is part of the cost.
+        -- that is a loss by itself. Change of the cost (logarithm) below which gains and losses cancel out. Weight of
+        -- WAL; NULL: it is no part of the cost.
         SELECT 3 AS intervals, 5 AS size_matters, 10 AS size_hurts, 0.01 AS cost_matters,
                ff_internal.setting('min_updates') AS updates,
-               ff_internal.setting('wal_weight') > 0
-               AND NOT EXISTS (SELECT FROM pg_class p WHERE p.oid = c.relation AND p.relpersistence = 'u') AS writes_wal
+               (SELECT nullif(ff_internal.setting('wal_weight'), 0)
+                 WHERE NOT EXISTS (SELECT FROM pg_class p WHERE p.oid = c.relation AND p.relpersistence = 'u')) AS wal
     ), w AS MATERIALIZED (
         SELECT * FROM ff_internal.weighed(c) w ORDER BY w.place
     ), found AS (
@@ -39,15 +39,15 @@ BEGIN ATOMIC
                              AND (w.verdict IN ('better', 'worse') OR w.measure = 'bytes per row')) AS seen_cost,
                -- as in ff_verify(): an interval as wide as the value before says nothing
                coalesce(bool_or((w.verdict IN ('better', 'worse') OR w.verdict = 'equal' AND w.high - w.low < w.before)
-                                AND w.measure = CASE WHEN k.writes_wal THEN 'WAL per update' ELSE 'statement time' END),
+                                AND w.measure = CASE WHEN k.wal > 0 THEN 'WAL per update' ELSE 'statement time' END),
                         false) AS known,
                bool_or(w.measure = 'statement time' AND w.verdict IN ('better', 'worse')) AS time_known,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
                '; ' || max(w.note) FILTER (WHERE w.place = 1) AS left_out,
                max(w.before) FILTER (WHERE w.place = 1) AS n1, max(w.after) FILTER (WHERE w.place = 1) AS n2,
                max(w.before) FILTER (WHERE w.place = 2) AS u1, max(w.after) FILTER (WHERE w.place = 2) AS u2,
-               (SELECT ln(p.wal) * nullif(ff_internal.setting('wal_weight'), 0)
-                  FROM w h, ff_internal.wal_by_prediction((c).altered, h.before, h.after) p(wal)
+               (SELECT ln(p.wal) * o.wal
+                  FROM constant o, w h, ff_internal.wal_by_prediction((c).altered, h.before, h.after) p(wal)
                  WHERE h.measure = 'HOT share' AND h.verdict IN ('better', 'worse')) AS predicted_cost
           FROM w CROSS JOIN constant k
     ), rule AS (

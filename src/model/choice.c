@@ -332,7 +332,7 @@ cost_all(const Evidence *e, const Forecast *f, const Rates *r, Choice *d)
 int
 ff_choice_refills(double inserted, double deleted, double reloads, double rows)
 {
-	return inserted > REFILLS * rows && (deleted > (REFILLS - 1) * rows || reloads >= REFILLS);
+	return inserted > REFILLS * rows && (deleted > (REFILLS - 1) * rows || reloads > 1);
 }
 
 FcWay

@@ -499,23 +499,21 @@ value(join(';', (map { "UPDATE roomy SET n = n + 1 WHERE id = $_" } 1 .. 40),
 collect();
 is(value("SELECT i.statement_rows::real[] FROM ff_internal.evidence('roomy') e, ff_internal.statement_input(e) i"),
 	'{40,20,10}', 'the rows of an upsert are divided into updates and inserts');
-my $merge = 'MERGE INTO roomy r USING generate_series(5991, 6030) g ON r.id = g '
-	. 'WHEN NOT MATCHED THEN INSERT VALUES (g, 0)';
 sub merged
 {
-	value("$merge WHEN MATCHED $_[0]; SELECT pg_stat_force_next_flush()");
+	my ($first, $last, $matched) = @_;
+	value("MERGE INTO roomy r USING generate_series($first, $last) g ON r.id = g
+		WHEN NOT MATCHED THEN INSERT VALUES (g, 0) WHEN MATCHED $matched; SELECT pg_stat_force_next_flush()");
 	collect();
 	return value("SELECT string_agg(c || ' ' || round(r), ', ' ORDER BY c, r) FROM ff_internal.evidence('roomy') e,
 		ff_internal.statement_input(e) i, unnest(i.statement_command, i.statement_rows) s(c, r)");
 }
-is(merged('THEN UPDATE SET n = 1'), '0 17, 0 23, 1 13, 1 17, 1 40', 'so are those of a MERGE');
+is(merged(5991, 6030, 'THEN UPDATE SET n = 1'), '0 17, 0 23, 1 13, 1 17, 1 40', 'so are those of a MERGE');
 reset_all();
 collect();
 value('UPDATE roomy SET n = n + 1 WHERE id <= 40');
-$merge = 'MERGE INTO roomy r USING generate_series(7001, 7030) g ON r.id = g '
-	. 'WHEN NOT MATCHED THEN INSERT VALUES (g, 0)';
-is(merged('THEN DO NOTHING'), '0 17, 0 23, 0 30, 1 13, 1 17, 1 40, 1 40', 'one that only inserts has no updates');
-is(merged('AND n < 0 THEN UPDATE SET n = 1 WHEN MATCHED THEN DELETE'),
+is(merged(7001, 7030, 'THEN DO NOTHING'), '0 17, 0 23, 0 30, 1 13, 1 17, 1 40, 1 40', 'one that only inserts has no updates');
+is(merged(7001, 7030, 'AND n < 0 THEN UPDATE SET n = 1 WHEN MATCHED THEN DELETE'),
 	'0 30, 0 30, 0 40, 1 40, 1 40, 3 30, 3 30, 3 30', 'unless it may delete');
 
 # Where every row was updated, the WAL of inserts tells how long rows are at first; where they hardly grow, nothing.

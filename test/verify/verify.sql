@@ -197,9 +197,12 @@ SELECT matches((SELECT verdict || ': ' || note FROM told('wide')),
     '^no difference: HOT share 49.9 -> 89.9 %; but its rows take more room; what its updates cost is not certain, so ',
     'five times as large for more HOT, and WAL is not known: no verdict against it');
 SELECT rel_id AS wide FROM ff_internal.relation WHERE relname = 'wide' \gset
+CREATE FUNCTION predict(id bigint, old int, new int, hot float8, low float8, high float8, wal float8) RETURNS void
+LANGUAGE sql AS $$
 INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
     predicted_hot_low, predicted_hot_high, predicted_wal_pct)
-VALUES (:wide, now() - interval '6 hours', 100, 50, 90, 80, 100, 30);
+VALUES (id, now() - interval '6 hours', old, new, hot, low, high, wal) $$;
+SELECT predict(:wide, 100, 50, 90, 80, 100, 30);
 SELECT matches((SELECT verdict || ': ' || note FROM told('wide')),
     '^helped: HOT share 49.9 -> 89.9 %; but its rows take more room; weighed with the WAL that was predicted, cost -',
     'where the WAL is not known, the predicted one is weighed with the size');
@@ -214,9 +217,7 @@ SELECT story('raised', '{1000,1000,1000,1000,1000,1000}', '{900,905,895,900,905,
     new_options => '{fillfactor=100}') AS raised \gset
 SELECT matches((SELECT verdict || ': ' || note FROM told('raised')), '^hurt: HOT share 89.9 -> 87.9 %',
     'fewer are HOT, and it is not known what that costs');
-INSERT INTO ff_internal.prediction (rel_id, made_at, from_fillfactor, to_fillfactor, predicted_hot_pct,
-    predicted_hot_low, predicted_hot_high, predicted_wal_pct)
-VALUES (:raised, now() - interval '6 hours', 50, 100, 88, 35, 97, 102);
+SELECT predict(:raised, 50, 100, 88, 35, 97, 102);
 SELECT matches((SELECT verdict || ': ' || note FROM told('raised')),
     '^helped: its rows take less room; but HOT share 89.9 -> 87.9 %; weighed with the WAL that was predicted, cost -',
     'fewer are HOT, as was predicted');
