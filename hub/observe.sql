@@ -340,7 +340,7 @@ WITH asked AS MATERIALIZED (
                 WHEN a.state LIKE 'idle in transaction%' THEN 'idle in transaction' ELSE 'transaction' END AS kind,
            'pid ' || a.pid AS holder, a.usename::text AS role_name, a.application_name AS application,
            CASE WHEN w.sender THEN a.backend_start ELSE a.xact_start END AS since,
-           greatest(age(a.backend_xmin), age(a.backend_xid))::bigint AS xids, false AS catalog_only,
+           greatest(age(a.backend_xmin), age(a.backend_xid))::bigint AS xids,
            -- as in horizon_holders(): another word may be a secret
            CASE WHEN NOT w.sender THEN (
                SELECT upper(k.word) FROM pg_get_keywords() k
@@ -353,15 +353,15 @@ WITH asked AS MATERIALIZED (
                      AND NOT (a.state = 'active' AND a.application_name = 'fillfactor_advisor')
                      AND a.pid NOT IN (SELECT v.pid FROM pg_stat_progress_vacuum v) END
     UNION ALL
-    SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
+    SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, NULL
       FROM pg_prepared_xacts p, here h WHERE p.database = h.datname
     UNION ALL
     -- one of a standby that streams has what that holds back by hot_standby_feedback
     SELECT CASE WHEN s.active AND s.slot_type = 'physical' THEN 'standby feedback' ELSE 'replication slot' END,
            'slot ' || s.slot_name, NULL, s.plugin, NULL,
-           greatest(age(s.xmin), age(s.catalog_xmin))::bigint, s.xmin IS NULL,
+           age(s.xmin)::bigint,
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
-      FROM pg_replication_slots s WHERE s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL
+      FROM pg_replication_slots s WHERE s.xmin IS NOT NULL
 ), unread AS (
     SELECT string_agg(DISTINCT quote_ident(r.nspname), ', ') AS schemas, count(DISTINCT r.nspname) AS number
       FROM relation r WHERE r.reltuples > 0 AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')

@@ -103,8 +103,6 @@ AS $$
     SELECT result || jsonb_build_object(
                'verdict', v.verdict, 'effect', e.effect, 'hot_pct', b.measured, 'wal_pct', w.measured,
                'size_pct', s.measured, 'predicted_hot_pct', b.predicted,
-               'predicted_hot_low', result->'predicted'->'hot_b'->1,
-               'predicted_hot_high', result->'predicted'->'hot_b'->2,
                'left_out', jsonb_array_length(result->'never'),
                'headline', format(
                    '%s: a table %s times as large for %s %% %s WAL per update (%s to %s %%), HOT share %s points',

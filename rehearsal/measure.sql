@@ -102,8 +102,7 @@ DECLARE s ff_rehearsal.setup; BEGIN
     END $f$;
 CREATE FUNCTION ff_rehearsal.run_end(pair integer, side text) RETURNS text LANGUAGE sql AS $f$
     UPDATE ff_rehearsal.setup o SET runs = runs || jsonb_build_object('pair', pair, 'side', side, 'laps', r.laps,
-        'wal_bytes', l.wal_bytes, 'rows_per_page', o.loaded, 'size_bytes', pg_relation_size('ff_rehearsal.t'),
-        'tps', l.transactions / l.seconds)
+        'wal_bytes', l.wal_bytes, 'rows_per_page', o.loaded, 'size_bytes', pg_relation_size('ff_rehearsal.t'))
       FROM (SELECT max(id), jsonb_agg(hot_pct ORDER BY id) FILTER (WHERE hot_pct IS NOT NULL)
               FROM ff_rehearsal.lap) r(next, laps)
       JOIN ff_rehearsal.lap l ON l.id = r.next - 1

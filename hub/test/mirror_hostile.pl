@@ -175,8 +175,8 @@ like(import_with(sub {
 		$_[0]{server}{denied} = [ { what => "a\nDROP TABLE canary;", grant => "b\n; DROP TABLE canary;" } ];
 		$_[0]{shapes} = { "'; DROP TABLE canary; --" => "'; DROP TABLE canary; --", 7 => 'x' x 1000,
 			8 => "'; DROP TABLE canary; --" };
-		$_[0]{holders} = [ { kind => 'DROP TABLE canary', holder => 'x', catalog_only => \0 },
-			{ kind => 'transaction', holder => "pid\n1", catalog_only => \0, xids => 1 } ];
+		$_[0]{holders} = [ { kind => 'DROP TABLE canary', holder => 'x' },
+			{ kind => 'transaction', holder => "pid\n1", xids => 1 } ];
 		return;
 	}), qr/^mirror of/, 'definitions, statements, settings, notes and holders that are code');
 is(value(q(SELECT (shapes - ARRAY(SELECT g::text FROM generate_series(9, 1023) g)) - '{0,1,2,3,4,5,6}'::text[]

@@ -24,7 +24,7 @@ BEGIN
             'A pattern is SCHEMA.TABLE, where * stands for any characters and ? for one: '
             'SELECT ff_exclude(''cron.*'').');
     END IF;
-    INSERT INTO ff_internal.excluded (pattern, since) VALUES (pattern, now()) ON CONFLICT DO NOTHING;
+    INSERT INTO ff_internal.excluded (pattern) VALUES (pattern) ON CONFLICT DO NOTHING;
     tables := ff_internal.tables_matching(pattern);
     IF tables ^@ '0 ' THEN
         RAISE WARNING 'no table matches % now', pattern

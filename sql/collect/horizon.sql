@@ -1,11 +1,10 @@
 -- Which sessions, slots and prepared transactions hold back pruning.
 
--- What holds back pruning of the observed database's tables now; columns as in horizon_history. since: NULL for a slot;
--- catalog_only: holds back system catalogs only. doing: of a session's statement its text in the history, or the first
--- word if that is a keyword: no literal.
+-- What holds back pruning of the observed database's tables now; columns as in horizon_history. since: NULL for a slot.
+-- doing: of a session's statement its text in the history, or the first word if that is a keyword: no literal.
 CREATE FUNCTION ff_internal.horizon_holders(
     OUT kind text, OUT holder text, OUT role_name name, OUT application text, OUT since timestamptz, OUT xids bigint,
-    OUT catalog_only boolean, OUT doing text) RETURNS SETOF record
+    OUT doing text) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
     -- Pruning ignores the snapshots of VACUUM. A WAL sender holds back by hot_standby_feedback without a slot.
@@ -13,7 +12,7 @@ AS $$
                 WHEN a.state LIKE 'idle in transaction%' THEN 'idle in transaction' ELSE 'transaction' END,
            'pid ' || a.pid, a.usename, a.application_name,
            CASE WHEN w.sender THEN a.backend_start ELSE a.xact_start END,
-           greatest(age(a.backend_xmin), age(a.backend_xid))::bigint, false,
+           greatest(age(a.backend_xmin), age(a.backend_xid))::bigint,
            CASE WHEN NOT w.sender THEN coalesce(
                (SELECT left(regexp_replace(s.text, '[[:cntrl:][:space:]]+', ' ', 'g'), 200)
                   FROM ff_internal.statement s WHERE s.queryid = a.query_id AND s.closed_at IS NULL LIMIT 1),
@@ -31,22 +30,20 @@ AS $$
                          SELECT l.pid FROM pg_locks l
                           WHERE l.locktype = 'userlock' AND l.classid = 1717985636))) END
     UNION ALL
-    SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, false, NULL
+    SELECT 'prepared transaction', 'gid ' || p.gid, p.owner, NULL, p.prepared, age(p.transaction)::bigint, NULL
       FROM pg_prepared_xacts p, ff_internal.server v WHERE p.database = v.database AND v.observed IS NULL
     UNION ALL
     -- one of a standby that streams has what that holds back by hot_standby_feedback
     SELECT CASE WHEN s.active AND s.slot_type = 'physical' THEN 'standby feedback' ELSE 'replication slot' END,
            'slot ' || s.slot_name, NULL, s.plugin, NULL,
-           greatest(age(s.xmin), age(s.catalog_xmin))::bigint, s.xmin IS NULL,
+           age(s.xmin)::bigint,
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
-      FROM pg_replication_slots s, ff_internal.server v
-     WHERE (s.xmin IS NOT NULL OR s.catalog_xmin IS NOT NULL) AND v.observed IS NULL
+      FROM pg_replication_slots s, ff_internal.server v WHERE s.xmin IS NOT NULL AND v.observed IS NULL
     UNION ALL
     SELECT h.*
       FROM ff_internal.observed o
      CROSS JOIN LATERAL jsonb_to_recordset(o.said) h(
-           kind text, holder text, role_name name, application text, since timestamptz, xids bigint,
-           catalog_only boolean, doing text)
+           kind text, holder text, role_name name, application text, since timestamptz, xids bigint, doing text)
      WHERE o.kind = 'holders'
 $$;
 
@@ -69,7 +66,7 @@ BEGIN
                             AND o.last_seen_at >= (SELECT max(c.began_at) FROM ff_internal.collection c
                                                     WHERE c.collection_id < id)
                           ORDER BY o.since DESC LIMIT 1) held ON true
-     WHERE NOT n.catalog_only AND n.xids > 0 AND coalesce(n.since <= past, true)
+     WHERE n.xids > 0 AND coalesce(n.since <= past, true)
      ORDER BY n.xids DESC LIMIT 20
     ON CONFLICT (holder, since) DO UPDATE
        SET kind = EXCLUDED.kind, last_seen_at = EXCLUDED.last_seen_at, xids = greatest(h.xids, EXCLUDED.xids),

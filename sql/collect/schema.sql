@@ -160,7 +160,6 @@ CALL ff_internal.define($$
 CREATE TABLE ff_internal.excluded (
     -- Tables left out, see ff_exclude().
     pattern      text PRIMARY KEY CHECK (strpos(pattern, '.') > 1), -- SCHEMA.TABLE, unquoted, with * and ?
-    since        timestamptz NOT NULL, -- when it was added
     like_pattern text NOT NULL GENERATED ALWAYS AS (replace(replace(replace(replace(replace( -- the same for LIKE
                      pattern, E'\\', E'\\\\'), '%', E'\\%'), '_', E'\\_'), '*', '%'), '?', '_')) STORED
 );

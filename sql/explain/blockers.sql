@@ -284,7 +284,6 @@ AS $$
                                    WHERE h.holder = n.holder AND h.last_seen_at >= s.observed_since)) AS since,
                ff_internal.observed_at() AS until, n.xids, n.doing, true AS now
           FROM ff_internal.horizon_holders() n, ff_internal.observed_since() s(observed_since)
-         WHERE NOT n.catalog_only
     ), held AS MATERIALIZED (
         SELECT * FROM current
         UNION ALL

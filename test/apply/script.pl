@@ -8,7 +8,7 @@ use Beside qw(hold program_beside psql_beside watched_a_day with_provisional);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 85;
+use Test::More tests => 86;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -474,5 +474,11 @@ is(sql(q{SELECT kind || ', ' || suggestion FROM ff_horizon() WHERE holder = 'slo
 	'the slot of a standby that streams is not to be dropped');
 $reader->quit;
 $standby->stop;
+$node->append_conf('postgresql.conf', 'wal_level = logical');
+$node->restart;
+sql(q{SELECT pg_create_logical_replication_slot('decoder', 'pgoutput'); CREATE TABLE later ()});
+is(sql(q{SELECT xmin IS NULL AND age(catalog_xmin) > 0,
+	(SELECT count(*) FROM ff_horizon() WHERE holder = 'slot decoder')
+	FROM pg_replication_slots WHERE slot_name = 'decoder'}), 't|0', 'a slot for decoding holds back system catalogs only');
 
 $node->stop;

@@ -400,7 +400,7 @@ SELECT ok(reason !~ 'denied', 'an idle table lacks nothing') FROM ff_advise('idl
 SELECT is_empty('SELECT * FROM ff_horizon()', 'sessions of this server hold nothing back there');
 SELECT says('holders', 0,
 	jsonb_build_array(jsonb_build_object('kind', 'idle in transaction', 'holder', 'pid 4711', 'role_name', 'web',
-		'application', 'shop', 'since', at - interval '1 day', 'xids', 9000, 'catalog_only', false, 'doing', 'UPDATE')))
+		'application', 'shop', 'since', at - interval '1 day', 'xids', 9000, 'doing', 'UPDATE')))
 	FROM begun;
 SELECT is((now, kind, holder, role_name, held_s, xids)::text,
 	(true, 'idle in transaction', 'pid 4711', 'web'::name, 86400 + 1200::float8, 9000::bigint)::text,

@@ -129,12 +129,12 @@ AS $$
     SELECT 'holders', 0, (
            SELECT coalesce(jsonb_agg(to_jsonb(h)), '[]')
              FROM (SELECT h.kind, left(ff_internal.plain(h.holder), 200) AS holder, left(h.role_name, 63) AS role_name,
-                          left(ff_internal.plain(h.application), 200) AS application, h.since, h.xids, h.catalog_only,
+                          left(ff_internal.plain(h.application), 200) AS application, h.since, h.xids,
                           left(ff_internal.plain(h.doing), 200) AS doing
                      FROM jsonb_to_recordset(said->'holders') h(kind text, holder text, role_name text,
-                              application text, since timestamptz, xids bigint, catalog_only boolean, doing text)
+                              application text, since timestamptz, xids bigint, doing text)
                     WHERE h.kind IN ('standby feedback', 'idle in transaction', 'transaction', 'prepared transaction',
-                                     'replication slot') AND h.holder IS NOT NULL AND h.catalog_only IS NOT NULL) h)
+                                     'replication slot') AND h.holder IS NOT NULL) h)
     ON CONFLICT (kind, id) DO UPDATE SET said = EXCLUDED.said
 $$;
 
