@@ -340,8 +340,8 @@ AS $$
             OR f.updated < m.enough AND f.updated + d.updated >= m.enough OR f.made_with <> m.made_with
             OR d.updated = 0 AND r.seen_at > f.made_at AND a.age > 0.1 * (c.began_at - r.opened_at))
        AND (d.updated > 0 OR d.updated = 0 AND r.fillfactor < 100 OR a.stands OR d.altered
-            -- a restored history has no fits
-            OR f.rel_id IS NULL AND (r.updated > 0 OR EXISTS (
+            -- a restored history has no fits, after pg_upgrade those of another server
+            OR (f.rel_id IS NULL OR f.made_with <> m.made_with) AND (r.updated > 0 OR r.fillfactor < 100 OR EXISTS (
                SELECT FROM ff_internal.counter_interval i
                 WHERE i.rel_id = r.rel_id AND i.updated > 0 AND i.ended_at > c.began_at - ff_internal.lookback())))
      ORDER BY greatest(d.updated, 1) * greatest(ln((f.choice).best_gain),

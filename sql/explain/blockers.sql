@@ -94,7 +94,9 @@ BEGIN ATOMIC
          CROSS JOIN LATERAL (SELECT CASE WHEN x.indexrelid IS NULL AND u.besides IS NULL THEN 0 END) z(nothing)
          CROSS JOIN LATERAL ff_internal.scans_counted_since(i.indexrelid) f(since)
          CROSS JOIN LATERAL ff_internal.index_needed(i.indexrelid) n(needed)
-         CROSS JOIN LATERAL coalesce((q.said->>'scans')::bigint, pg_stat_get_numscans(i.indexrelid)) s(scans)
+         -- a standby does not know those of its primary
+         CROSS JOIN LATERAL (SELECT (SELECT coalesce((q.said->>'scans')::bigint, pg_stat_get_numscans(i.indexrelid))
+                                       FROM ff_internal.server v WHERE NOT v.in_recovery)) s(scans)
          -- keys hardly ever change: one needs more than the lack of evidence
          WHERE x.indexrelid IS NOT NULL AND (x.seen OR e.blocked_share > 0 OR NOT i.indisprimary)
             OR c.relkind = 'i' AND m.amname <> 'brin' AND i.indisready AND s.scans = 0 AND n.needed IS NULL
@@ -188,6 +190,7 @@ AS $$
                 WHEN b.needed <> ''
                 THEN concat('keep it: ', b.needed, CASE WHEN b.usage <> 'include' AND b.seen
                                                         THEN '; the way out is not to change ' || n.columns END)
+                WHEN b.scans IS NULL THEN 'its scans are counted on the primary: ask there'
                 WHEN b.scans = 0
                 THEN format('no scan %s: drop it only after 7 days without one',
                             coalesce('in ' || ff_internal.span(extract(epoch FROM now() - b.since)::float8), 'known'))

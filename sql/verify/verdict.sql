@@ -51,7 +51,7 @@ BEGIN ATOMIC
                  WHERE h.measure = 'HOT share' AND h.verdict IN ('better', 'worse')) AS predicted_cost
           FROM w CROSS JOIN constant k
     ), rule AS (
-        -- the first rule that applies; waits: later collections may decide
+        -- the first rule that applies; waits: later collections may decide, on the same server until another change
         SELECT r.*, f.size
           FROM found f CROSS JOIN constant k
          CROSS JOIN LATERAL (SELECT CASE WHEN f.size <= -k.size_matters THEN 'helped'
@@ -98,7 +98,11 @@ BEGIN ATOMIC
          WHERE r.applies ORDER BY r.place LIMIT 1
     )
     SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, concat_ws('; ', r.reason,
-               CASE WHEN r.waits THEN ff_internal.next_collection()
+               CASE WHEN r.waits AND (c.until IS NOT NULL OR c.seen_at <= now() - ff_internal.lookback()
+                                      OR c.epoch_id NOT IN (SELECT o.epoch_id FROM ff_internal.epoch o
+                                                              JOIN ff_internal.server s USING (system_identifier)))
+                    THEN 'later collections add none'
+                    WHEN r.waits THEN ff_internal.next_collection()
                     WHEN r.verdict <> 'too early' THEN to_char(r.size, '"bytes per row "FMSG999990" %"') END),
            r.verdict, NULL, NULL, NULL
       FROM rule r

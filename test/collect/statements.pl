@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 120;
+use Test::More tests => 123;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -133,6 +133,10 @@ value($one x 5);
 is(added(), '0 1 0', 'pg_stat_statements_reset(): a new epoch of statements only, no difference across it');
 value($one);
 is(added(), '0 0 1', 'differences are counted again');
+reset_all();
+added();
+value($one x 4);
+is(added(), '0 0 4', 'a statement that enters again after a reset and a collection is counted from its first call');
 value($one x 2);
 $node->stop('immediate');
 $node->start;
@@ -150,6 +154,10 @@ foreach my $crash ('one', 'the next one')
 	is(added(), '1 1 0', "$crash crash: a new epoch of both, no difference across it");
 	value($one);
 	is(added(), '0 0 1', 'differences are counted again');
+reset_all();
+added();
+value($one x 4);
+is(added(), '0 0 4', 'a statement that enters again after a reset and a collection is counted from its first call');
 }
 
 # ---------------------------------------------------------------------------
