@@ -325,10 +325,13 @@ BEGIN
 END
 $$;
 
--- Why the last collection could not read the statements; NULL: it could.
+-- Why the last collection could not read the statements, or why none are recorded; NULL: they are.
 CREATE FUNCTION ff_internal.statements_unread() RETURNS text
 LANGUAGE sql STABLE
-RETURN (SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1);
+RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
+                CASE WHEN ff_internal.server_setting('pg_stat_statements.track') = 'none'
+                     THEN 'pg_stat_statements.track is none'
+                     WHEN ff_internal.server_setting('compute_query_id') = 'off' THEN 'compute_query_id is off' END);
 
 -- Reasons why the statements of the lookback are incomplete, one per row.
 CREATE FUNCTION ff_internal.statements_missing() RETURNS SETOF text
@@ -342,7 +345,8 @@ AS $$
       LEFT JOIN (SELECT * FROM ff_internal.statement_snapshot ORDER BY collection_id DESC LIMIT 1) l ON true
      CROSS JOIN LATERAL (VALUES
            (ff_internal.restored()),
-           (CASE WHEN l.collection_id IS NULL THEN 'nothing was collected yet: CALL ff_collect()' ELSE l.reason END),
+           (CASE WHEN l.collection_id IS NULL THEN 'nothing was collected yet: CALL ff_collect()'
+                 ELSE ff_internal.statements_unread() END),
            (nullif(l.hidden, 0) || ' statements of other roles are hidden from the collecting role: GRANT '
                                    'pg_read_all_stats to it'),
            (nullif(l.left_out, 0)

@@ -248,10 +248,10 @@ columns: its columns set by the statements seen (without statements: all). usage
 Per second of the window: blocked_per_s: updates kept from being HOT (before PostgreSQL 16 at most: how many lacked '
 'room is unknown). won_hot_per_s: those HOT without this one index; won_together_per_s: without it and the rows of its '
 'table above. won_wal_per_s (bytes), won_cpu_ms_per_s: saved at least, by index entries not written.
-scans: on this server. scans_since: since when none can have been missed. needed_for: why it must stay. summarizing: '
-'kind of index that lets updates be HOT. statements: those that set the columns, with calls and rows of the window. '
-'ddl: only if nothing needs it and it was not scanned for 7 days since scans_since, or it is invalid. definition: '
-'recreates it (NULL: the table is locked).
+scans: on this server; NULL on a standby. scans_since: since when none can have been missed. needed_for: why it must '
+'stay. summarizing: kind of index that lets updates be HOT. statements: those that set the columns, with calls and '
+'rows of the window. ddl: only if nothing needs it and it was not scanned for 7 days since scans_since, or it is '
+'invalid. definition: recreates it (NULL: the table is locked).
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CALL ff_internal.define($$
@@ -261,7 +261,7 @@ CREATE VIEW @extschema@.ff_blocked (
     index,
     columns,   -- its columns set by the statements seen
     blocked,   -- updates that it keeps from being HOT; NULL: unknown
-    scans,     -- of the index, on this server
+    scans,     -- of the index, on this server; NULL on a standby
     what_to_do -- the cure, with a statement only if nothing needs it
 ) AS
 SELECT b.relation::text, b.index::text, array_to_string(b.columns, ', '),

@@ -190,7 +190,7 @@ verdict: of overall: helped, no difference, hurt, too early; of a measure: bette
 'where the WAL seen is not certain, the WAL that was predicted for that HOT share is.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
 WAL and time compare the same statement before and after; only statements that update nothing else count. Time does '
-'not count if they scan a table whose number of rows changed by more than a tenth.
+'not count if they scan a table whose number of rows changed by more than a tenth, or if a standby was promoted.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CALL ff_internal.define($$

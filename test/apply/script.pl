@@ -8,7 +8,7 @@ use Beside qw(hold program_beside psql_beside watched_a_day with_provisional);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 86;
+use Test::More tests => 87;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -443,8 +443,10 @@ $node->backup('copy');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'copy', has_streaming => 1);
 $standby->start;
-sql(q{CREATE TABLE log_copied (id bigint GENERATED ALWAYS AS IDENTITY, line text) WITH (fillfactor = 40)});
-sql(q{INSERT INTO log_copied (line) SELECT repeat('l', 100) FROM generate_series(1, 6000);
+sql(q{CREATE TABLE log_copied (id bigint GENERATED ALWAYS AS IDENTITY, line text) WITH (fillfactor = 40);
+	CREATE TABLE seen (id int PRIMARY KEY, at int); CREATE INDEX ON seen (at);
+	INSERT INTO seen SELECT i, i FROM generate_series(1, 1000) i});
+sql(q{UPDATE seen SET at = at + 1; INSERT INTO log_copied (line) SELECT repeat('l', 100) FROM generate_series(1, 6000);
 	SET fillfactor_advisor.fits = 0; CALL ff_collect()})
 	for 1 .. 3;
 watched_a_day($node, $db);
@@ -459,6 +461,9 @@ $text = $standby->safe_psql($db, q{SELECT * FROM ff_script('log_copied')});
 like($text, qr/^-- caution:   this server is a standby/m, 'the script from a standby says that it comes from one');
 like($text, qr/ALTER TABLE public\.log_copied SET/, "the standby's script has its changes");
 ($status, $said) = run_file(write_file('standby.sql', $text), db => $standby->connstr($db));
+is($standby->safe_psql($db, q{SELECT DISTINCT scans IS NULL, suggestion ~ 'counted on the primary', ddl IS NULL
+	FROM ff_blockers('seen') WHERE index = 'seen_at_idx'::regclass}), 't|t|t',
+	'a standby does not know the scans of its primary');
 is($status, 3, 'run on the standby: the script ends with an error');
 like($said, qr/ERROR:  this server is a standby: run the script on its primary/, 'run on the standby: refused');
 # with a slot, what a query of the standby holds back is the slot's

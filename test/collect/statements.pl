@@ -4,7 +4,7 @@ use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 123;
+use Test::More tests => 125;
 
 my $node = PostgreSQL::Test::Cluster->new('statements');
 $node->init(extra => [ '--locale=C', '--encoding=UTF8' ]);
@@ -73,6 +73,13 @@ value('ALTER EXTENSION pg_stat_statements UPDATE');
 collect();
 is(look('reason'), '', 'no reason is recorded when pg_stat_statements works');
 is(missing(), '', 'ff_statements() reports nothing missing');
+foreach (['pg_stat_statements.track', 'none'], ['compute_query_id', 'off'])
+{
+	my ($setting, $value) = @$_;
+	value("ALTER DATABASE $database SET $setting = $value");
+	is(missing(), "$setting is $value", "ff_statements() says that $setting records none");
+	value("ALTER DATABASE $database RESET $setting");
+}
 
 # ---------------------------------------------------------------------------
 # Texts are read once: a collection calls pg_stat_statements() once for the

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(144);
+SELECT plan(146);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -531,6 +531,13 @@ SELECT is((SELECT (t.verdict, t.note, o.verdict)::text FROM told('scanned', 'sta
 UPDATE ff_internal.counter_interval SET seq_scans = 49 WHERE rel_id = :scanned;
 SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse',
 	'fewer than half of them scan it: time counts');
+INSERT INTO ff_internal.epoch (system_identifier, database_oid, timeline, server_version, began_at, history_oid)
+SELECT e.system_identifier, e.database_oid, e.timeline + 1, e.server_version, now() - interval '5 h 1 min', e.history_oid
+  FROM ff_internal.epoch e WHERE epoch_id = :epoch;
+SELECT matches((SELECT (t.verdict, t.note, o.verdict)::text FROM told('scanned', 'statement time') t, told('scanned') o),
+    '^[(],"a standby was promoted before .*: two machines ran them",helped[)]$', 'after a promotion time does not count');
+UPDATE ff_internal.epoch SET began_at = now() - interval '1 day' WHERE epoch_id > :epoch;
+SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse', 'after one before both sides it does');
 ROLLBACK TO scanned;
 -- as wide as a terminal: short lines, the undo on a line of its own
 SELECT is((SELECT (relation, change, verdict, result)::text FROM ff_verified WHERE relation = 'slower'),
