@@ -7,7 +7,8 @@ CREATE FUNCTION ff_internal.horizon_holders(
     OUT doing text) RETURNS SETOF record
 LANGUAGE sql VOLATILE ROWS 10
 AS $$
-    -- Pruning ignores the snapshots of VACUUM. A WAL sender holds back by hot_standby_feedback without a slot.
+    -- Pruning ignores the snapshots of VACUUM. A WAL sender holds back by hot_standby_feedback without a slot: the
+    -- primary knows it, not the standby.
     SELECT CASE WHEN w.sender THEN 'standby feedback'
                 WHEN a.state LIKE 'idle in transaction%' THEN 'idle in transaction' ELSE 'transaction' END,
            'pid ' || a.pid, a.usename, a.application_name,
@@ -20,7 +21,7 @@ AS $$
                  WHERE k.word = lower(substring(a.query FROM '^[\s(]*([A-Za-z]+)') COLLATE "C"))) END
       FROM ff_internal.server v CROSS JOIN pg_stat_activity a
      CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender)
-     WHERE v.observed IS NULL
+     WHERE v.observed IS NULL AND NOT v.in_recovery
        AND CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
                 ELSE a.datname = current_database() AND a.pid <> pg_backend_pid()
                      AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
@@ -35,8 +36,7 @@ AS $$
     UNION ALL
     -- one of a standby that streams has what that holds back by hot_standby_feedback
     SELECT CASE WHEN s.active AND s.slot_type = 'physical' THEN 'standby feedback' ELSE 'replication slot' END,
-           'slot ' || s.slot_name, NULL, s.plugin, NULL,
-           age(s.xmin)::bigint,
+           'slot ' || s.slot_name, NULL, s.plugin, NULL, age(s.xmin)::bigint,
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
       FROM pg_replication_slots s, ff_internal.server v WHERE s.xmin IS NOT NULL AND v.observed IS NULL
     UNION ALL

@@ -8,7 +8,7 @@ use Beside qw(hold program_beside psql_beside watched_a_day with_provisional);
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use Test::More tests => 87;
+use Test::More tests => 88;
 
 my $dir  = PostgreSQL::Test::Utils::tempdir;
 my $node = PostgreSQL::Test::Cluster->new('script');
@@ -477,6 +477,7 @@ $node->poll_query_until($db, q{SELECT xmin IS NOT NULL AND active FROM pg_replic
 is(sql(q{SELECT kind || ', ' || suggestion FROM ff_horizon() WHERE holder = 'slot streams'}),
 	'standby feedback, long queries on the standby, with hot_standby_feedback on, hold it back here',
 	'the slot of a standby that streams is not to be dropped');
+is($standby->safe_psql($db, 'SELECT count(*) FROM ff_horizon() WHERE now'), 0, 'the standby names no session of its own');
 $reader->quit;
 $standby->stop;
 $node->append_conf('postgresql.conf', 'wal_level = logical');
