@@ -11,7 +11,7 @@ CALL ff_internal.give_rights('fillfactor_advisor',
         collect_verdicts}',
     for_both => '{
         counted, index_definitions, own_index_definitions, other_options, collect_due,
-        parse_statement, total, counters_plus, column_list, resolve, tables_named, shell_quoted,
-        horizon_holders, tracked_settings}',
+        parse_statement, total, counters_plus, column_list, with_children, with_parents, resolve,
+        tables_named, shell_quoted, horizon_holders, tracked_settings}',
     for_all => '{refuse, check_role, overview, fitted, rate_words, lines, setting, threshold, lookback, own_server}',
     installing => '{define, refuse_strangers, give_rights}');

@@ -1,7 +1,7 @@
 -- What a hub does with exports: they are data that anybody may have written. Every case is an imported export,
 -- so nothing here depends on a clock or a connection.
 BEGIN;
-SELECT plan(76);
+SELECT plan(77);
 SET client_min_messages = error;
 CREATE SCHEMA "F f";
 CREATE EXTENSION fillfactor_advisor_hub SCHEMA "F f" CASCADE;
@@ -61,11 +61,12 @@ SELECT set_eq($$ SELECT relation, now::int, action, why FROM ff_fleet_advice $$,
 SELECT is(ff_import(ff_export()),
 	format('%s %s', current_database(), (SELECT system_identifier FROM pg_control_system())),
 	'an export imported without a name is named by database and system identifier');
-SELECT is((SELECT string_agg(role, ' ' ORDER BY source_id) FROM ff_hub.member), 'primary duplicate',
-	'the same server under another name is a duplicate');
+SELECT is((SELECT string_agg(role, ' ' ORDER BY source_id) FROM ff_hub.member), 'duplicate primary',
+	'the same server under another name is a duplicate: the later file counts');
 SELECT is((SELECT count(DISTINCT source) FROM ff_fleet_advice), 1::bigint,
 	'the advice of a duplicate is not shown again');
-SELECT is((SELECT count(*) FROM ff_fleet WHERE note ^@ 'the same server as source this one;'), 1::bigint,
+SELECT is((SELECT count(*) FROM ff_fleet WHERE note ^@ format('the same server as source %s %s;', current_database(),
+	(SELECT system_identifier FROM pg_control_system()))), 1::bigint,
 	'the note of a duplicate names the other source');
 SELECT is(ff_fleet_remove('this one'), true, 'a source can be removed');
 SELECT is(ff_fleet_remove('this one'), false, 'removing a source again returns false');
@@ -125,6 +126,10 @@ CREATE FUNCTION pg_temp.roles() RETURNS text
 SELECT ff_import(pg_temp.export(), 'a'),
 	ff_import(pg_temp.export('{"database_oid": 16385, "database": "other"}'), 'other') \g /dev/null
 SELECT is(pg_temp.roles(), 'a primary, other primary', 'two databases of one server are two primaries');
+SELECT ff_import(pg_temp.export('{"database": "named", "exported_at": "2999-01-01 12:00:30+00"}'), 'named') \g /dev/null
+SELECT is(pg_temp.roles(), 'a duplicate of named, named primary, other primary',
+	'of a database that was renamed the later file counts');
+SELECT ff_fleet_remove('named') \g /dev/null
 SELECT ff_import(pg_temp.export(
 	'{"in_recovery": true, "started_at": "2999-01-01 10:30+00", "reads": [{"oid": 20001, "seq_scans": 10, '
 	'"index_scans": 0, "blocks": 100}]}'),

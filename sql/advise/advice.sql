@@ -323,7 +323,8 @@ AS $$
     SELECT r.rel_id
       FROM ff_internal.collection c
       JOIN ff_internal.relation r ON r.closed_at IS NULL AND r.sampled_at IS NOT NULL
-      LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id
+      -- none of a clock that was ahead
+      LEFT JOIN ff_internal.fit f ON f.rel_id = r.rel_id AND f.made_at <= c.began_at
      CROSS JOIN LATERAL (SELECT coalesce(f.to_fillfactor <> f.from_fillfactor, false), c.began_at - f.made_at)
                         a(stands, age)
      CROSS JOIN m
@@ -335,12 +336,13 @@ AS $$
                      AS altered
              FROM ff_internal.counter_interval i
             WHERE i.rel_id = r.rel_id AND i.ended_at > coalesce(f.made_at, c.began_at - interval '1 hour')) d
-     WHERE c.collection_id = id AND (r.seen_at > coalesce(f.made_at, r.opened_at) OR a.stands)
+     WHERE c.collection_id = id
+       AND (r.seen_at > coalesce(f.made_at, r.opened_at) OR a.stands OR f.made_with <> m.made_with)
        AND (f.rel_id IS NULL OR a.age >= '1 day' OR d.altered OR d.updated >= 0.1 * greatest(1, f.updated)
             OR f.updated < m.enough AND f.updated + d.updated >= m.enough OR f.made_with <> m.made_with
             OR d.updated = 0 AND r.seen_at > f.made_at AND a.age > 0.1 * (c.began_at - r.opened_at))
        AND (d.updated > 0 OR d.updated = 0 AND r.fillfactor < 100 OR a.stands OR d.altered
-            -- a restored history has no fits, after pg_upgrade those of another server
+            -- a restored history has no fits, a new version of the model or of the server those of another one
             OR (f.rel_id IS NULL OR f.made_with <> m.made_with) AND (r.updated > 0 OR r.fillfactor < 100 OR EXISTS (
                SELECT FROM ff_internal.counter_interval i
                 WHERE i.rel_id = r.rel_id AND i.updated > 0 AND i.ended_at > c.began_at - ff_internal.lookback())))

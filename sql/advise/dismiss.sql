@@ -70,7 +70,7 @@ BEGIN
           FROM ff_internal.followed r
           JOIN ff_internal.dismissed_parent o ON o.dismissed_at < r.opened_at AND o.until > now()
          WHERE r.rel_id = id AND o.parent_relid IN (
-               SELECT a.relid FROM pg_partition_ancestors(r.relid) a
+               SELECT a FROM ff_internal.with_parents(r.relid) a
                 UNION ALL SELECT s.parent FROM ff_internal.shards() s WHERE s.shard = r.relid)
            AND NOT EXISTS (SELECT FROM ff_internal.advice_event e
                             WHERE e.rel_id = id AND e.what = 'taken back' AND e.seen_at > o.dismissed_at)
@@ -109,8 +109,7 @@ BEGIN
     -- a parent stands for its partitions or shards; to be taken back, for those detached since, too
     tables := ARRAY(
         SELECT r.rel_id FROM ff_internal.followed r
-         WHERE r.relid IN (SELECT relation::oid UNION ALL
-                           SELECT t.relid FROM pg_partition_tree(relation) t WHERE t.isleaf UNION ALL
+         WHERE r.relid IN (SELECT t FROM ff_internal.with_children(relation) t UNION ALL
                            SELECT s.shard FROM ff_internal.shards() s WHERE s.parent = relation)
          UNION
         SELECT d.rel_id FROM ff_internal.dismissed_parent d

@@ -91,7 +91,7 @@ BEGIN ATOMIC
                     ELSE 'old pages keep their density until then; by the model, it saves more than it costs'
                END AS rewrite
           -- nothing is advised for a partitioned table or an index
-          FROM (SELECT target UNION SELECT t.relid FROM pg_partition_tree(target) t) s(relation)
+          FROM ff_internal.with_children(target) s(relation)
          CROSS JOIN LATERAL ff_internal.advice(s.relation) v
          CROSS JOIN LATERAL (SELECT (v.advice).*) a
          WHERE a.gain_pct IS NOT NULL

@@ -77,7 +77,7 @@ AS $$
               JOIN ff_internal.user_table k ON k.relid = r.relid
               LEFT JOIN LATERAL ff_internal.predicted(c) p ON true
              WHERE c.kind = 'fillfactor' AND (target IS NULL OR r.relid IN (
-                       SELECT target UNION ALL SELECT t.relid FROM pg_partition_tree(target) t))
+                       SELECT t FROM ff_internal.with_children(target) t))
              ORDER BY c.rel_id, c.seen_at DESC) u
      -- not if it was changed again since
      WHERE u.new_fillfactor = ff_internal.effective_fillfactor(u.reloptions)

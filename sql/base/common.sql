@@ -107,3 +107,28 @@ CREATE FUNCTION ff_internal.column_list(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a
          WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped);
+-- A table or index and those that inherit from it, so its partitions, at all levels. pg_partition_tree() would wait for
+-- a lock on each of them.
+CREATE FUNCTION ff_internal.with_children(relation oid) RETURNS SETOF oid
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    WITH RECURSIVE found(oid) AS (
+        SELECT relation
+        UNION
+        SELECT i.inhrelid FROM found f JOIN pg_inherits i ON i.inhparent = f.oid
+    )
+    SELECT f.oid FROM found f;
+END;
+
+-- A table and those from which it inherits, so whose partition it is, at all levels.
+CREATE FUNCTION ff_internal.with_parents(relation oid) RETURNS SETOF oid
+LANGUAGE sql STABLE ROWS 2
+BEGIN ATOMIC
+    WITH RECURSIVE found(oid) AS (
+        SELECT relation
+        UNION
+        SELECT i.inhparent FROM found f JOIN pg_inherits i ON i.inhrelid = f.oid
+    )
+    SELECT f.oid FROM found f;
+END;
+

@@ -35,6 +35,12 @@ BEGIN
                                         THEN 'Import the files of a source in the order in which they were written.'
                                         ELSE 'The clock of this server was set back: wait until it is as late again.'
                                         END);
+    ELSIF here.restored IS NULL AND EXISTS (
+          SELECT FROM pg_stat_activity a
+           WHERE a.datname = current_database() AND a.application_name = 'pg_restore') THEN
+        PERFORM ff_internal.refuse('55006', 'pg_restore is at work in this database',
+                                   'A first collection now would take the numbers of the history that it may bring.',
+                                   'Collect after it has ended.');
     ELSIF here.restored IS NOT TRUE THEN
         RETURN snapshot_at;
     END IF;
@@ -46,7 +52,7 @@ BEGIN
            created_xid = c.created_xid,
            index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids)), indexed_columns = NULL
       FROM ff_internal.user_table c
-     WHERE r.closed_at IS NULL AND (c.nspname, c.relname) = (r.nspname, r.relname) AND c.not_examined IS NULL;
+     WHERE r.closed_at IS NULL AND (c.nspname, c.relname) = (r.nspname, r.relname);
     PERFORM ff_internal.close_tables(ARRAY(
         SELECT r.rel_id FROM ff_internal.relation r WHERE r.closed_at IS NULL AND r.system_identifier = 0),
         snapshot_at);

@@ -167,7 +167,7 @@ BEGIN
         SELECT n.oid, sum(i.inserted)::float8 AS inserted, sum(i.updated)::float8 AS updated,
                sum(i.deleted)::float8 AS deleted
           FROM (SELECT DISTINCT n.oid FROM named n WHERE n.tables > 1) n
-         CROSS JOIN LATERAL (SELECT n.oid UNION SELECT q.relid FROM pg_partition_tree(n.oid) q) m(oid)
+         CROSS JOIN LATERAL ff_internal.with_children(n.oid) m(oid)
           JOIN ff_internal.relation r ON r.relid = m.oid AND r.closed_at IS NULL
           JOIN ff_internal.counter_interval i ON i.rel_id = r.rel_id
          WHERE since IS NULL OR i.ended_at > since
@@ -196,15 +196,14 @@ BEGIN ATOMIC
                 WHERE c.relkind IN ('r', 'p')
                   AND (relations IS NULL OR c.relname = ANY (ARRAY(
                        SELECT o.relname FROM unnest(relations) r(oid)
-                        CROSS JOIN LATERAL (SELECT r.oid UNION
-                                            SELECT a.relid FROM pg_partition_ancestors(r.oid) a) n(oid)
+                        CROSS JOIN LATERAL ff_internal.with_parents(r.oid) n(oid)
                          JOIN pg_class o ON o.oid = n.oid)))
                 GROUP BY c.relname HAVING count(*) > 1), since) p
-     CROSS JOIN LATERAL (SELECT p.relid UNION SELECT q.relid FROM pg_partition_tree(p.relid) q) m(oid)
+     CROSS JOIN LATERAL ff_internal.with_children(p.relid) m(oid)
      GROUP BY m.oid;
 END;
 
--- The targets of statements that write a table, under its name or that of a partitioned table above it. part: of what a
+-- The targets of statements that write a table, under its name or that of a table above it. part: of what a
 -- statement did, that of the table so named; from these parts, see parts_of_tables(), or found here (NULL).
 CREATE FUNCTION ff_internal.targets_of(
     relation oid, since timestamptz, parts ff_internal.named_part[] DEFAULT NULL,
@@ -213,7 +212,7 @@ RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     SELECT t.target, t.part
-      FROM (SELECT relation UNION SELECT a.relid FROM pg_partition_ancestors(relation) a) n(oid)
+      FROM ff_internal.with_parents(relation) n(oid)
       JOIN pg_class c ON c.oid = n.oid
      CROSS JOIN LATERAL (SELECT c.relname::text COLLATE "default",
                                 ff_internal.tables_named(c.relname, NULL) OFFSET 0) w(name, tables)
@@ -231,7 +230,10 @@ BEGIN ATOMIC
              JOIN ff_internal.statement_target o ON o.shared AND o.relation_name = w.name
              LEFT JOIN unnest(k.parts) p ON p.relid = c.oid AND p.columns IS NOT DISTINCT FROM o.columns)
            t(target, part)
-     WHERE t.part > 0;
+     WHERE t.part > 0
+       -- what is inserted into a parent stays there, but a partitioned table hands it on
+       AND (n.oid = relation OR c.relkind = 'p'
+            OR (t.target).command IN ('UPDATE', 'DELETE') AND (t.target).how <> 'on_conflict');
 END;
 
 -- The UPDATE statements of a table since a time, and the columns that each changes (NULL: unknown); of these, computed

@@ -96,7 +96,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     deadline CONSTANT timestamptz := clock_timestamp() + make_interval(secs => seconds);
-    wanted   CONSTANT oid[] := target::oid || ARRAY(SELECT t.relid::oid FROM pg_partition_tree(target) t);
+    wanted   CONSTANT oid[] := ARRAY(SELECT t FROM ff_internal.with_children(target) t);
     budget   bigint := ff_internal.setting('collect_pages');
     i        record;
     pages    jsonb;

@@ -44,14 +44,22 @@ BEGIN ATOMIC
          WHERE b.place = 22 AND b.side = 'before' AND abs(ln(greatest(1, a.m) / greatest(1, b.m))) > 0.1
            AND 2 * (SELECT sum((w.counted).seq_scans) FROM w WHERE w.compared)
                >= (SELECT sum(s.m) FROM statements s WHERE s.measure = 'statement time')
+    ), whole AS (
+        SELECT min(w.began_at) AS began_at, max(w.ended_at) AS ended_at FROM w WHERE w.compared
     ), promoted AS (
         SELECT 'a standby was promoted before ' || ff_internal.minute(max(n.began_at))
                || ': two machines ran them' AS note
           FROM (SELECT e.began_at, e.timeline <> lag(e.timeline) OVER (ORDER BY e.epoch_id) AS other
                   FROM ff_internal.epoch e) n
-          JOIN (SELECT min(w.began_at) AS began_at, max(w.ended_at) AS ended_at FROM w WHERE w.compared) r
-               ON n.began_at > r.began_at AND n.began_at < r.ended_at
+          JOIN whole r ON n.began_at > r.began_at AND n.began_at < r.ended_at
          WHERE n.other
+    ), other_settings AS (
+        -- not those of vacuum and of what holds it back: these act through the HOT share
+        SELECT string_agg(DISTINCT h.setting, ', ') || ' changed meanwhile; not told apart' AS note
+          FROM ff_internal.setting_history h
+          JOIN whole r ON h.seen_at > r.began_at AND h.before_at < r.ended_at
+         WHERE (c).rel_id IS NOT NULL
+           AND h.setting !~ '^(autovacuum|vacuum|hot_standby_feedback|idle_in_transaction|old_snapshot)'
     ), compared AS (
         -- statements are measured against themselves, so the scale is the mean of all before the change
         SELECT o.place, o.measure, o.unit, coalesce(max(o.factor), sum(o.x) FILTER (WHERE o.side = 'before')
@@ -78,8 +86,11 @@ BEGIN ATOMIC
      WHERE v.before >= 0 OR v.note <> ''
     UNION ALL
     SELECT o.place, o.measure, o.unit, o.scale * (o.r).before, o.scale * (o.r).after, o.scale * (o.r).low,
-           o.scale * (o.r).high, CASE o.measure WHEN 'statement time' THEN coalesce((SELECT s.note FROM scanned s),
-                                                                               (SELECT p.note FROM promoted p)) END
+           o.scale * (o.r).high, coalesce(
+               CASE WHEN o.measure = 'statement time'
+                    THEN coalesce((SELECT s.note FROM scanned s), (SELECT p.note FROM promoted p)) END,
+               CASE WHEN o.measure IN ('statement time', 'WAL per update')
+                    THEN (SELECT s.note FROM other_settings s) END)
       FROM compared o WHERE (o.r).before IS NOT NULL OR (o.r).after IS NOT NULL;
 END;
 

@@ -190,7 +190,8 @@ verdict: of overall: helped, no difference, hurt, too early; of a measure: bette
 'where the WAL seen is not certain, the WAL that was predicted for that HOT share is.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
 WAL and time compare the same statement before and after; only statements that update nothing else count. Time does '
-'not count if they scan a table whose number of rows changed by more than a tenth, or if a standby was promoted.
+'not count if they scan a table whose number of rows changed by more than a tenth, or if a standby was promoted. WAL '
+'and time do not count if a server setting changed meanwhile, unless that is judged.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CALL ff_internal.define($$

@@ -216,7 +216,7 @@ SELECT unnest(l.names) AS name, l.may, l.of_hub
 	-- functions for both collections and readers
 	('{counted,collect_due,column_list,counters_plus,horizon_holders,index_definitions,'
 		'own_index_definitions,other_options,parse_statement,resolve,shell_quoted,tables_named,total,'
-		'tracked_settings}',
+		'tracked_settings,with_children,with_parents}',
 		'{pg_read_all_stats,pg_stat_scan_tables}', false),
 	('{ff_grant,define,refuse_strangers,give_rights}', '{}', false)) l(names, may, of_hub);
 CREATE TABLE helping AS
@@ -315,6 +315,7 @@ SELECT set_eq($$
 	WHERE may AND outcome <> '42501' AND role = 'scan' $$,
 	'{ff_exclude,ff_rehearsal_result,ff_sample,sample,pool_samples,try_step,
 		is_skip,ff_sample_index,index_pages,counted,own_index_definitions,other_options,column_list,
+		with_children,with_parents,
 		counted_since,parse_statement,
 		resolve,tables_named,shell_quoted,tracked_settings,cron,ff_schedule,ff_unschedule,job_name,cron_elsewhere,
 		schedule_job,unschedule_jobs,database_jobs,schedule_databases,spread,store,hang_up,answer,send,mine,limits,leave,

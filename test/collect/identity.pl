@@ -8,7 +8,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension new_folder);
-use Test::More tests => 113;
+use Test::More tests => 116;
 
 # what tells servers apart is at stake
 $ENV{FFA_INITDB} = 'anew';
@@ -269,11 +269,21 @@ value(q(DO $$
 			EXECUTE format('UPDATE %s SET %s', t.name, t.earlier);
 		END LOOP;
 	END $$));
+value(q(SELECT ff_exclude('public.still')));
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$dir/old", 'shop' ], 'pg_dump of an older history');
 $node->safe_psql('postgres', 'CREATE DATABASE staging');
-$node->command_ok([ 'pg_restore', '-d', 'staging', '--exit-on-error', "$dir/old" ], 'pg_restore for a look at it');
+my @restore = ('pg_restore', '-d', 'staging', '--exit-on-error', "$dir/old");
+$node->command_ok([ @restore, '--section=pre-data' ], 'pg_restore for a look at it: definitions');
 $database = 'staging';
+my $restoring = $node->background_psql($database);
+$restoring->query_safe(q(SET application_name = 'pg_restore'));
+like(($node->psql($database, 'CALL ff_collect()'))[2], qr/pg_restore is at work in this database/,
+	'a collection before the history is restored is refused');
+$restoring->quit;
+$node->command_ok([ @restore, '--section=data', '--section=post-data' ], 'and data, the history with it');
 collect();
+is(value(q(SELECT d.reason FROM ff_internal.dismissal d JOIN ff_internal.relation r USING (rel_id)
+	WHERE r.relid = 'still'::regclass AND r.closed_at IS NULL)), 'seldom read', 'an excluded table keeps its history, too');
 is(value(q(SELECT count(*) FROM ff_internal.fit f JOIN ff_internal.relation r USING (rel_id) WHERE r.relname = 't')), 1,
 	'a restored history is judged by the first collection');
 

@@ -7,7 +7,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Beside qw(psql_beside wake freeze);
-use Test::More tests => 64;
+use Test::More tests => 73;
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
@@ -116,6 +116,26 @@ is(value("$definitions 'slow0'"), 'CREATE INDEX slow0_id ON public.slow0 USING b
 	'the new index of the third table is read');
 is(value(q(SELECT count(*) FROM ff_internal.change WHERE kind = 'indexes')), 1,
 	'reading these indexes is not recorded as a change');
+
+# What is asked of a partitioned table does not wait for a lock on a partition, at any level.
+value(q(
+	CREATE TABLE parted (id int PRIMARY KEY) PARTITION BY RANGE (id);
+	CREATE TABLE half PARTITION OF parted FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (id);
+	CREATE TABLE quarter PARTITION OF half FOR VALUES FROM (0) TO (5);
+	CREATE TABLE other PARTITION OF parted FOR VALUES FROM (10) TO (20);
+	CALL ff_collect()));
+$holder->query_safe('BEGIN; LOCK TABLE quarter IN ACCESS EXCLUSIVE MODE');
+foreach my $call (q(ff_dismiss('parted', 'later')), q(ff_dismiss('parted', NULL)), q(ff_script('parted')),
+	q(ff_script('parted', undo => true)), q(ff_advise('parted')), q(ff_advise_indexes('parted')),
+	q(ff_blockers('parted')), q(ff_verify('parted')))
+{
+	my ($status, undef, $err) = $node->psql('postgres', "SET statement_timeout = 20000; SELECT count(*) FROM $call");
+	is("$status $err", '0 ', "$call does not wait for a partition");
+}
+is(value(q(SELECT string_agg(t::regclass::text, ' ' ORDER BY t) FROM ff_internal.with_children('parted'::regclass) t)),
+	'parted half quarter other', 'the partitions of all levels are found');
+$holder->query_safe('COMMIT');
+value('DROP TABLE parted; CALL ff_collect()');
 
 # While a collection runs. It is stopped in the sample of a table until it is released.
 my ($collector, $frozen);

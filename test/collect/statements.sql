@@ -7,7 +7,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
-SELECT plan(50);
+SELECT plan(51);
 
 -- names of tables
 CREATE SCHEMA a;
@@ -314,11 +314,23 @@ SELECT is(sum(calls), :calls_before + 1::numeric, 'after a reset calls are count
 	FROM ff_internal.statement_history h JOIN ff_internal.statement s USING (statement_id)
 	WHERE s.text ~ 'BETWEEN';
 
+-- UPDATE and DELETE of a table reach those that inherit from it, INSERT does not
+CREATE TABLE a.loose (k int, v int);
+CREATE TABLE a.heir () INHERITS (a.loose);
+INSERT INTO a.loose VALUES (1);
+INSERT INTO a.heir VALUES (1), (2);
+UPDATE a.loose SET v = v + 1;
+SELECT counters() \g /dev/null
+SELECT ff_internal.collect_statements(107) \g /dev/null
+SELECT is((SELECT string_agg(format('%s %s', (t.target).relation_name, (t.target).command), ', ' ORDER BY 1)
+             FROM ff_internal.targets_of('a.heir'::regclass, NULL) t), 'heir INSERT, loose UPDATE',
+    'statements on a table that others inherit from count for these, too');
+
 -- a renamed table keeps its history; the statements of a dropped table are closed
 ALTER TABLE a.once RENAME TO renamed;
 UPDATE a.renamed SET n = 99 WHERE id = 5;
 SELECT counters() \g /dev/null
-SELECT ff_internal.collect_statements(107) \g /dev/null
+SELECT ff_internal.collect_statements(108) \g /dev/null
 SELECT ok(EXISTS (SELECT 1 FROM ff.ff_statements('a.renamed') WHERE query ~ 'n = \$1 WHERE id = \$2'),
 	'a renamed table has its new statements');
 DROP TABLE a.renamed CASCADE;
@@ -326,7 +338,7 @@ CREATE TABLE a.once (id int PRIMARY KEY, n int);
 INSERT INTO a.once VALUES (1, 1);
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
 SELECT counters() \g /dev/null
-SELECT ff_internal.collect_statements(108) \g /dev/null
+SELECT ff_internal.collect_statements(109) \g /dev/null
 SELECT is((SELECT count(*) FROM ff_internal.statement s
 	JOIN ff_internal.statement_target t USING (statement_id)
 	WHERE t.relation_name = 'once' AND s.closed_at IS NULL
@@ -345,10 +357,10 @@ DELETE FROM b.twice WHERE id = 77;
 INSERT INTO b.twice VALUES (5);
 DELETE FROM b.twice WHERE id > 77;
 INSERT INTO b.twice SELECT 6;
-SELECT ff_internal.collect_statements(109) \g /dev/null
+SELECT ff_internal.collect_statements(110) \g /dev/null
 SELECT ok(left_out >= 1 AND NOT EXISTS (SELECT FROM ff_internal.statement WHERE opened_at = snapshot_at),
 	'beyond the limit no new statement is followed')
-	FROM ff_internal.statement_snapshot WHERE collection_id = 109;
+	FROM ff_internal.statement_snapshot WHERE collection_id = 110;
 SELECT matches((SELECT string_agg(reason, ';') FROM ff.ff_statements() WHERE query IS NULL),
 	'are not followed: raise fillfactor_advisor.statements', 'beyond the limit ff_statements() says so');
 RESET fillfactor_advisor.statements;
@@ -377,7 +389,7 @@ CREATE EXTENSION pg_stat_statements SCHEMA a;
 SELECT ff_internal.try_step('collect_statements', -8, NULL) \g /dev/null
 SELECT matches(reason, 'must be loaded via', 'pg_stat_statements not preloaded: the collection says so')
   FROM ff_internal.statement_snapshot WHERE collection_id = -8;
-SELECT skip('pg_stat_statements is not preloaded', 29);
+SELECT skip('pg_stat_statements is not preloaded', 30);
 \endif
 \endif
 

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(146);
+SELECT plan(148);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -538,6 +538,15 @@ SELECT matches((SELECT (t.verdict, t.note, o.verdict)::text FROM told('scanned',
     '^[(],"a standby was promoted before .*: two machines ran them",helped[)]$', 'after a promotion time does not count');
 UPDATE ff_internal.epoch SET began_at = now() - interval '1 day' WHERE epoch_id > :epoch;
 SELECT is((SELECT verdict FROM told('scanned', 'statement time')), 'worse', 'after one before both sides it does');
+-- nor what else changed WAL and time
+INSERT INTO ff_internal.setting_history (setting, seen_at, before_at, value)
+SELECT s, now() - interval '5 h', now() - interval '5 h 5 min', 'other'
+  FROM unnest('{autovacuum_naptime,shared_buffers,wal_compression}'::text[]) s;
+SELECT is((SELECT string_agg(format('%s %s %s', v.measure, v.verdict, v.note), ', ') FROM ff_verify('scanned', true) v
+            WHERE v.measure IN ('statement time', 'WAL per update')),
+    'WAL per update  shared_buffers, wal_compression changed meanwhile; not told apart, '
+    'statement time  shared_buffers, wal_compression changed meanwhile; not told apart',
+    'after a change of settings neither WAL nor time counts');
 ROLLBACK TO scanned;
 -- as wide as a terminal: short lines, the undo on a line of its own
 SELECT is((SELECT (relation, change, verdict, result)::text FROM ff_verified WHERE relation = 'slower'),
@@ -726,8 +735,10 @@ DELETE FROM ff_internal.counter_interval
 DELETE FROM ff_internal.change WHERE rel_id = :same;
 SELECT ok(NOT due(:same, '1 day', 1, :'last_at', :last), 'an unchanged table is not due');
 UPDATE ff_internal.fit SET made_with = 'another server' WHERE rel_id = :same;
-SELECT ok(due(:same, '1 day', 1, :'last_at', :last), 'after pg_upgrade it is');
+SELECT ok(due(:same, '1 min', 1, :'last_at', :last), 'with another model or server it is');
 UPDATE ff_internal.fit SET made_with = ff_internal.fit_made_with() WHERE rel_id = :same;
+SELECT ok(NOT due(:same, '1 min', 1, :'last_at', :last) AND due(:same, '-1 day', 1, :'last_at', :last),
+    'nor is its fit believed that a clock made that was ahead');
 UPDATE ff_internal.fit SET (action, to_fillfactor, confidence) = ('lower', 50, 0.5) WHERE rel_id = :same;
 INSERT INTO ff_internal.fit (rel_id, made_at, evidence_hash, made_with, valid_for, action, from_fillfactor,
     to_fillfactor, confidence)
