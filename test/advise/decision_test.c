@@ -460,6 +460,8 @@ test_siblings(void)
 		  "the step advised to most stays");
 	gives(WITH(full_pages, SIBLINGS(1.3, 1, 1.2), f.sibling_advised = 70), "page_full", "lower", "siblings", 90,
 		  "until another is clearly better");
+	gives(WITH(less_room, SIBLINGS(0.9, 0.89, 1.2), f.step_cost[0] = 1, f.step_hot[0] = 100, f.sibling_advised = 100),
+		  "settled", "raise", "siblings", 100, "the highest step stays, too");
 	gives(WITH(full_pages, SIBLINGS(1.01, 1, 1.2), f.step_cost[0] = 1.05), "page_full", "keep", "siblings", 100,
 		  "no step is better for all of them");
 	gives(WITH(few_updates, SIBLINGS(1.3, 1.2, 1)), "few_updates", "keep", "siblings", 70,

@@ -202,6 +202,16 @@ test_slots(void)
 	ok(plan.nslots == TW_CLASSES && plan.slot[TW_CLASSES - 1].command == EV_DELETE &&
 	   plan.slot[TW_CLASSES - 2].command == EV_INSERT,
 	   "too many statements: as many classes as possible, with inserts and deletes");
+	e.interval[0].updated *= 100;
+	e.interval[0].hot *= 100;
+	e.interval[0].newpage *= 100;
+	for (int i = 0; i < EV_STATEMENTS; i++)
+		e.statement[i].rows = 3000;
+	e.event.rows = 1000;
+	e.interval[0].inserted = e.interval[0].deleted = 1e6;
+	planned(&e);
+	ok(plan.nslots == TW_CLASSES && plan.slot[TW_CLASSES - 1].command == EV_DELETE && plan.slot[TW_CLASSES - 3].shared,
+	   "nor more with what ran once and with unknown ones");
 	e = known(0.9, 0.1);
 	add(&e, EV_UPDATE, 9801, 9801, 0);
 	ok(planned(&e)->nslots == 1, "hardly any updates of unknown statements: no class for them");
