@@ -35,11 +35,11 @@ BEGIN
                                         THEN 'Import the files of a source in the order in which they were written.'
                                         ELSE 'The clock of this server was set back: wait until it is as late again.'
                                         END);
-    ELSIF here.restored IS NULL AND EXISTS (
+    ELSIF here.restored IS NOT FALSE AND EXISTS (
           SELECT FROM pg_stat_activity a
            WHERE a.datname = current_database() AND a.application_name = 'pg_restore') THEN
         PERFORM ff_internal.refuse('55006', 'pg_restore is at work in this database',
-                                   'A first collection now would take the numbers of the history that it may bring.',
+                                   'A collection now would mix with the history that it may still bring.',
                                    'Collect after it has ended.');
     ELSIF here.restored IS NOT TRUE THEN
         RETURN snapshot_at;

@@ -12,9 +12,31 @@ BEGIN ATOMIC
         SELECT w.side, count(*) AS n, sum(w.updated) AS updated,
                range_agg(tstzrange(w.began_at, w.ended_at, '[]')) AS ranges
           FROM w WHERE w.compared GROUP BY w.side
+    ), other AS (
+        -- What else changes WAL and time: server settings, and another machine. wal: WAL, too.
+        SELECT h.before_at, h.seen_at, h.setting AS what,
+               h.setting NOT IN ('effective_io_concurrency', 'synchronous_commit') AS wal
+          FROM ff_internal.setting_history h
+         WHERE (c).rel_id IS NOT NULL AND h.before_at IS NOT NULL
+           AND h.setting IN ('checkpoint_timeout', 'effective_io_concurrency', 'full_page_writes', 'max_wal_size',
+                             'shared_buffers', 'synchronous_commit', 'wal_compression', 'wal_level')
+        UNION ALL
+        SELECT coalesce((SELECT max(k.began_at) FROM ff_internal.collection k WHERE k.began_at < e.began_at),
+                        e.began_at), e.began_at, 'the primary (by a promotion)', false
+          FROM (SELECT n.began_at, n.timeline <> lag(n.timeline) OVER (ORDER BY n.epoch_id) AS promoted
+                  FROM ff_internal.epoch n) e WHERE e.promoted
+    ), alike AS (
+        -- statements are compared from the last of these before the change to the first one after it
+        SELECT tstzmultirange(tstzrange(max(o.seen_at) FILTER (WHERE o.seen_at <= (c).before_at),
+                                        min(o.before_at) FILTER (WHERE o.before_at >= (c).seen_at))) AS ranges,
+               string_agg(DISTINCT o.what, ', ') FILTER (WHERE k.meanwhile) AS for_time,
+               string_agg(DISTINCT o.what, ', ') FILTER (WHERE k.meanwhile AND o.wal) AS for_wal
+          FROM other o
+         CROSS JOIN LATERAL (SELECT o.seen_at > (c).before_at AND o.before_at < (c).seen_at) k(meanwhile)
     ), statements AS MATERIALIZED (
-        SELECT o.* FROM span b JOIN span a ON a.side = 'after'
-         CROSS JOIN LATERAL ff_internal.statements_observed((c).rel_id, b.ranges, a.ranges) o WHERE b.side = 'before'
+        SELECT o.* FROM span b JOIN span a ON a.side = 'after' CROSS JOIN alike l
+         CROSS JOIN LATERAL ff_internal.statements_observed((c).rel_id, b.ranges * l.ranges, a.ranges * l.ranges) o
+         WHERE b.side = 'before'
     ), observed AS (
         SELECT v.place, v.measure, '%' AS unit, w.side, v.x, w.updated AS m, w.updated AS n, v.q, 100 AS factor
           FROM w
@@ -42,24 +64,8 @@ BEGIN ATOMIC
                       round(b.m), round(a.m)) AS note
           FROM observed b JOIN observed a ON a.place = 22 AND a.side = 'after'
          WHERE b.place = 22 AND b.side = 'before' AND abs(ln(greatest(1, a.m) / greatest(1, b.m))) > 0.1
-           AND 2 * (SELECT sum((w.counted).seq_scans) FROM w WHERE w.compared)
+           AND 2 * (SELECT sum((w.counted).seq_scans) FROM w JOIN alike l ON w.began_at <@ l.ranges WHERE w.compared)
                >= (SELECT sum(s.m) FROM statements s WHERE s.measure = 'statement time')
-    ), whole AS (
-        SELECT min(w.began_at) AS began_at, max(w.ended_at) AS ended_at FROM w WHERE w.compared
-    ), promoted AS (
-        SELECT 'a standby was promoted before ' || ff_internal.minute(max(n.began_at))
-               || ': two machines ran them' AS note
-          FROM (SELECT e.began_at, e.timeline <> lag(e.timeline) OVER (ORDER BY e.epoch_id) AS other
-                  FROM ff_internal.epoch e) n
-          JOIN whole r ON n.began_at > r.began_at AND n.began_at < r.ended_at
-         WHERE n.other
-    ), other_settings AS (
-        -- not those of vacuum and of what holds it back: these act through the HOT share
-        SELECT string_agg(DISTINCT h.setting, ', ') || ' changed meanwhile; not told apart' AS note
-          FROM ff_internal.setting_history h
-          JOIN whole r ON h.seen_at > r.began_at AND h.before_at < r.ended_at
-         WHERE (c).rel_id IS NOT NULL
-           AND h.setting !~ '^(autovacuum|vacuum|hot_standby_feedback|idle_in_transaction|old_snapshot)'
     ), compared AS (
         -- statements are measured against themselves, so the scale is the mean of all before the change
         SELECT o.place, o.measure, o.unit, coalesce(max(o.factor), sum(o.x) FILTER (WHERE o.side = 'before')
@@ -86,11 +92,10 @@ BEGIN ATOMIC
      WHERE v.before >= 0 OR v.note <> ''
     UNION ALL
     SELECT o.place, o.measure, o.unit, o.scale * (o.r).before, o.scale * (o.r).after, o.scale * (o.r).low,
-           o.scale * (o.r).high, coalesce(
-               CASE WHEN o.measure = 'statement time'
-                    THEN coalesce((SELECT s.note FROM scanned s), (SELECT p.note FROM promoted p)) END,
-               CASE WHEN o.measure IN ('statement time', 'WAL per update')
-                    THEN (SELECT s.note FROM other_settings s) END)
+           o.scale * (o.r).high, CASE o.measure
+               WHEN 'statement time'
+               THEN coalesce((SELECT s.note FROM scanned s), (SELECT l.for_time || ' changed meanwhile' FROM alike l))
+               WHEN 'WAL per update' THEN (SELECT l.for_wal || ' changed meanwhile' FROM alike l) END
       FROM compared o WHERE (o.r).before IS NOT NULL OR (o.r).after IS NOT NULL;
 END;
 

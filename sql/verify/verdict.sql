@@ -148,7 +148,11 @@ BEGIN
                                                   USING (system_identifier, database_oid)
                                             WHERE o.history_oid = o.tableoid)
                     THEN 'not rewritten since; its old pages are as full as before' END,
-               CASE WHEN v.place = 0 THEN 'changed at the same time; not told apart: ' || v.together END,
+               CASE WHEN v.place = 0
+                    THEN 'changed at the same time; not told apart: ' || nullif(concat_ws(', ', v.together,
+                         CASE WHEN v.kind = 'setting'
+                              THEN (SELECT ff_internal.counted(nullif(count(DISTINCT o.rel_id), 0), 'table')
+                                      FROM ff_internal.change o WHERE o.seen_at = v.seen_at) END), '') END,
                CASE WHEN v.place = 0 AND v.kind = 'indexes' THEN 'what indexes do for reading is not judged'
                     WHEN v.place = 0 AND v.kind = 'rewrite' AND v.verdict = 'hurt' THEN 'a rewrite cannot be taken back'
                     WHEN v.measure = 'HOT share' AND v.kind = 'fillfactor'
@@ -189,9 +193,9 @@ verdict: of overall: helped, no difference, hurt, too early; of a measure: bette
 'does not count. Gains and losses are weighed by the settings time_weight, wal_weight, size_weight and storage_weight; '
 'where the WAL seen is not certain, the WAL that was predicted for that HOT share is.
 note: why. undo: statements that undo a change that hurt; run them one by one outside a transaction.
-WAL and time compare the same statement before and after; only statements that update nothing else count. Time does '
-'not count if they scan a table whose number of rows changed by more than a tenth, or if a standby was promoted. WAL '
-'and time do not count if a server setting changed meanwhile, unless that is judged.
+WAL and time compare the same statement before and after; only statements that update nothing else count, and of a '
+'table only as long as no server setting changed that matters to them and no standby was promoted. Time does not count '
+'if they scan a table whose number of rows changed by more than a tenth.
 Errors: 42P01 unknown OID, 42809 not a table.';
 
 CALL ff_internal.define($$

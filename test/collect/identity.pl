@@ -8,7 +8,7 @@ use lib "$FindBin::Bin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ServerCopy qw(copy_server build_extension new_folder);
-use Test::More tests => 116;
+use Test::More tests => 117;
 
 # what tells servers apart is at stake
 $ENV{FFA_INITDB} = 'anew';
@@ -279,8 +279,10 @@ my $restoring = $node->background_psql($database);
 $restoring->query_safe(q(SET application_name = 'pg_restore'));
 like(($node->psql($database, 'CALL ff_collect()'))[2], qr/pg_restore is at work in this database/,
 	'a collection before the history is restored is refused');
-$restoring->quit;
 $node->command_ok([ @restore, '--section=data', '--section=post-data' ], 'and data, the history with it');
+like(($node->psql($database, 'CALL ff_collect()'))[2], qr/pg_restore is at work in this database/,
+	'nor before all is restored');
+$restoring->quit;
 collect();
 is(value(q(SELECT d.reason FROM ff_internal.dismissal d JOIN ff_internal.relation r USING (rel_id)
 	WHERE r.relid = 'still'::regclass AND r.closed_at IS NULL)), 'seldom read', 'an excluded table keeps its history, too');
