@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(149);
+SELECT plan(150);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -604,6 +604,8 @@ SELECT is((SELECT (s.verdict, c.before, c.after)::text FROM ff_verify() s
     '(hurt,1200,1200)', 'a setting is judged by all statements that ran before and after');
 SELECT is((SELECT undo FROM ff_verify() WHERE change ~ 'backend_flush_after' AND measure = 'overall'),
     'ALTER SYSTEM RESET backend_flush_after; SELECT pg_reload_conf();', 'a setting that hurt has an undo');
+SELECT matches((SELECT note FROM ff_verify() WHERE change ~ 'backend_flush_after' AND measure = 'overall'),
+    'changed at the same time; not told apart: [0-9]+ tables$', 'and says how many tables changed with it');
 DELETE FROM ff_internal.statement_history
     WHERE statement_id IN (SELECT statement_id FROM ff_internal.statement WHERE queryid IN (1, 2, 3));
 SELECT is((SELECT verdict FROM ff_verify() WHERE change ~ 'backend_flush_after' AND measure = 'overall'), 'too early',
