@@ -358,8 +358,7 @@ WITH asked AS MATERIALIZED (
     UNION ALL
     -- one of a standby that streams has what that holds back by hot_standby_feedback
     SELECT CASE WHEN s.active AND s.slot_type = 'physical' THEN 'standby feedback' ELSE 'replication slot' END,
-           'slot ' || s.slot_name, NULL, s.plugin, NULL,
-           age(s.xmin)::bigint,
+           'slot ' || s.slot_name, NULL, s.plugin, NULL, age(s.xmin)::bigint,
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
       FROM pg_replication_slots s WHERE s.xmin IS NOT NULL
 ), unread AS (

@@ -362,8 +362,9 @@ AS $$
     SELECT ff_internal.script(ff_internal.script_plan(relation, top, coalesce(undo, false)), coalesce(rewrite, false))
 $$;
 COMMENT ON FUNCTION @extschema@.ff_script(regclass, boolean, integer, boolean) IS
-'The advice for one table, the partitions of one, or all, as lines of a psql script, in the order of ff_advice. Write '
-'them to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v undo=on it undoes everything.
+'The advice for one table and its partitions or those that inherit from it, or for all, as lines of a psql script, in '
+'the order of ff_advice. Write them to a file with psql -XAt, read it, and run it with psql -X -f FILE; with -v '
+'undo=on it undoes everything.
 relation: NULL: all. rewrite: also runs the rewrites that apply a change to old pages; otherwise the script only says '
 'where one pays. top: at most so many changes. undo: instead of advice, the way back from the history: each table''s '
 'last change of fillfactor, if it was as advised, newest first; with a relation, also if it was not. It leaves old '

@@ -203,8 +203,8 @@ BEGIN ATOMIC
      GROUP BY m.oid;
 END;
 
--- The targets of statements that write a table, under its name or that of a table above it. part: of what a
--- statement did, that of the table so named; from these parts, see parts_of_tables(), or found here (NULL).
+-- The targets of statements that write a table, under its name or that of a table above it. part: of what a statement
+-- did, that of the table so named; from these parts, see parts_of_tables(), or found here (NULL).
 CREATE FUNCTION ff_internal.targets_of(
     relation oid, since timestamptz, parts ff_internal.named_part[] DEFAULT NULL,
     OUT target ff_internal.statement_target, OUT part float8)

@@ -260,8 +260,8 @@ BEGIN
                                      OR n.min_ms = w.min_ms OR n.max_ms = w.max_ms)), false) AS same,
                -- Its counters began at zero: it entered since the previous snapshot, or that saw all entries but this.
                coalesce(n.entered_at >= previous.snapshot_at
-                        OR (b.statement_id IS NULL OR b.stats_reset <> $2) AND previous.left_out = 0
-                        AND previous.hidden = 0
+                        OR (b.statement_id IS NULL OR b.stats_reset <> $2)
+                           AND previous.left_out = 0 AND previous.hidden = 0
                            AND NOT EXISTS (
                                SELECT FROM ff_internal.statement o
                                 WHERE o.queryid = s.queryid AND o.toplevel = s.toplevel
