@@ -149,6 +149,7 @@ COMMENT ON FUNCTION @extschema@.ff_dismiss(regclass, text, timestamptz) IS
 'Declines the advice for a table, and for all its partitions, shards or tables that inherit from it, those made later '
 'too, and says why. It is then shown as dismissed, with the reason, and left out of the script and of all totals; '
 'collections go on. It counts again after until, or as soon as it saves three times as much WAL a day as when its '
-'prediction is next renewed. A NULL reason takes the dismissal back. Dismissals are dumped with the database and follow the table when it is renamed.
+'prediction is next renewed. A NULL reason takes the dismissal back. Dismissals are dumped with the database and '
+'follow the table when it is renamed.
 Errors: 22023 no reason, or until is not in the future; 42501 the role may not write the history; 42704 nothing '
 'to take back; 55000 the table was not collected yet.';
