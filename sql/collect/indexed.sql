@@ -203,6 +203,15 @@ BEGIN ATOMIC
      GROUP BY m.oid;
 END;
 
+-- Whether the statements that name a table explain its updates since a time, NULL: ever.
+CREATE FUNCTION ff_internal.explains_itself(relation oid, since timestamptz) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN (SELECT sum(h.rows) FROM ff_internal.statement_target t JOIN ff_internal.statement_history h USING (statement_id)
+         WHERE t.relid = relation AND t.command = 'UPDATE' AND (since IS NULL OR h.ended_at > since))
+       >= ff_internal.threshold('EXPLAINED')
+          * (SELECT sum(i.updated) FROM ff_internal.relation r JOIN ff_internal.counter_interval i USING (rel_id)
+              WHERE r.relid = relation AND r.closed_at IS NULL AND (since IS NULL OR i.ended_at > since)) IS TRUE;
+
 -- The targets of statements that write a table, under its name or that of a table above it. part: of what a statement
 -- did, that of the table so named; from these parts, see parts_of_tables(), or found here (NULL).
 CREATE FUNCTION ff_internal.targets_of(
@@ -231,9 +240,10 @@ BEGIN ATOMIC
              LEFT JOIN unnest(k.parts) p ON p.relid = c.oid AND p.columns IS NOT DISTINCT FROM o.columns)
            t(target, part)
      WHERE t.part > 0
-       -- what is inserted into a parent stays there, but a partitioned table hands it on
+       -- a partitioned table hands on all; another parent, which has rows of its own, what is not inserted
        AND (n.oid = relation OR c.relkind = 'p'
-            OR (t.target).command IN ('UPDATE', 'DELETE') AND (t.target).how <> 'on_conflict');
+            OR (t.target).command IN ('UPDATE', 'DELETE') AND (t.target).how <> 'on_conflict'
+               AND NOT ff_internal.explains_itself(relation, since));
 END;
 
 -- The UPDATE statements of a table since a time, and the columns that each changes (NULL: unknown); of these, computed

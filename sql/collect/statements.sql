@@ -329,9 +329,13 @@ $$;
 CREATE FUNCTION ff_internal.statements_unread() RETURNS text
 LANGUAGE sql STABLE
 RETURN coalesce((SELECT s.reason FROM ff_internal.statement_snapshot s ORDER BY s.collection_id DESC LIMIT 1),
-                CASE WHEN ff_internal.server_setting('pg_stat_statements.track') = 'none'
-                     THEN 'pg_stat_statements.track is none'
-                     WHEN ff_internal.server_setting('compute_query_id') = 'off' THEN 'compute_query_id is off' END);
+                (SELECT CASE WHEN ff_internal.server_setting('pg_stat_statements.track') = 'none'
+                             THEN 'pg_stat_statements.track is none'
+                             WHEN ff_internal.server_setting('compute_query_id') = 'off'
+                             THEN 'compute_query_id is off' END
+                  -- a role or a database may have another setting
+                  WHERE NOT EXISTS (SELECT FROM ff_internal.statement_history h
+                                     WHERE h.ended_at > now() - ff_internal.lookback())));
 
 -- Reasons why the statements of the lookback are incomplete, one per row.
 CREATE FUNCTION ff_internal.statements_missing() RETURNS SETOF text

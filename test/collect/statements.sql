@@ -7,7 +7,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 DROP EXTENSION IF EXISTS fillfactor_advisor CASCADE;
 CREATE SCHEMA ff;
 CREATE EXTENSION fillfactor_advisor SCHEMA ff;
-SELECT plan(51);
+SELECT plan(53);
 
 -- names of tables
 CREATE SCHEMA a;
@@ -325,12 +325,24 @@ SELECT ff_internal.collect_statements(107) \g /dev/null
 SELECT is((SELECT string_agg(format('%s %s', (t.target).relation_name, (t.target).command), ', ' ORDER BY 1)
              FROM ff_internal.targets_of('a.heir'::regclass, NULL) t), 'heir INSERT, loose UPDATE',
     'statements on a table that others inherit from count for these, too');
+INSERT INTO ff_internal.counter_interval (rel_id, began_at, ended_at, epoch_id, fillfactor, rewritten, inserted, updated,
+	hot_updated, newpage_updated, deleted, seq_scans, index_scans, blocks_fetched, blocks_hit, vacuums, heap_bytes, index_bytes)
+SELECT rel_id, now() - interval '1 hour', now(), epoch_id, 100, false, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 8192, 0
+  FROM ff_internal.relation WHERE relname = 'heir';
+UPDATE a.heir SET v = v - 1 WHERE k > 0;
+SELECT ff_internal.collect_statements(108) \g /dev/null
+SELECT is((SELECT string_agg((t.target).relation_name, ', ' ORDER BY 1) FROM ff_internal.targets_of('a.heir'::regclass, NULL) t
+            WHERE (t.target).command = 'UPDATE'), 'heir, loose', 'while its own explain only some of its updates');
+SELECT 'UPDATE a.heir SET v = v - 1 WHERE k > 0' FROM generate_series(1, 8) \gexec
+SELECT ff_internal.collect_statements(109) \g /dev/null
+SELECT is((SELECT string_agg((t.target).relation_name, ', ' ORDER BY 1) FROM ff_internal.targets_of('a.heir'::regclass, NULL) t
+            WHERE (t.target).command = 'UPDATE'), 'heir', 'but not if its own do');
 
 -- a renamed table keeps its history; the statements of a dropped table are closed
 ALTER TABLE a.once RENAME TO renamed;
 UPDATE a.renamed SET n = 99 WHERE id = 5;
 SELECT counters() \g /dev/null
-SELECT ff_internal.collect_statements(108) \g /dev/null
+SELECT ff_internal.collect_statements(110) \g /dev/null
 SELECT ok(EXISTS (SELECT 1 FROM ff.ff_statements('a.renamed') WHERE query ~ 'n = \$1 WHERE id = \$2'),
 	'a renamed table has its new statements');
 DROP TABLE a.renamed CASCADE;
@@ -338,7 +350,7 @@ CREATE TABLE a.once (id int PRIMARY KEY, n int);
 INSERT INTO a.once VALUES (1, 1);
 UPDATE a.once SET n = n + 1 WHERE id BETWEEN 1 AND 10;
 SELECT counters() \g /dev/null
-SELECT ff_internal.collect_statements(109) \g /dev/null
+SELECT ff_internal.collect_statements(111) \g /dev/null
 SELECT is((SELECT count(*) FROM ff_internal.statement s
 	JOIN ff_internal.statement_target t USING (statement_id)
 	WHERE t.relation_name = 'once' AND s.closed_at IS NULL
@@ -357,10 +369,10 @@ DELETE FROM b.twice WHERE id = 77;
 INSERT INTO b.twice VALUES (5);
 DELETE FROM b.twice WHERE id > 77;
 INSERT INTO b.twice SELECT 6;
-SELECT ff_internal.collect_statements(110) \g /dev/null
+SELECT ff_internal.collect_statements(112) \g /dev/null
 SELECT ok(left_out >= 1 AND NOT EXISTS (SELECT FROM ff_internal.statement WHERE opened_at = snapshot_at),
 	'beyond the limit no new statement is followed')
-	FROM ff_internal.statement_snapshot WHERE collection_id = 110;
+	FROM ff_internal.statement_snapshot WHERE collection_id = 112;
 SELECT matches((SELECT string_agg(reason, ';') FROM ff.ff_statements() WHERE query IS NULL),
 	'are not followed: raise fillfactor_advisor.statements', 'beyond the limit ff_statements() says so');
 RESET fillfactor_advisor.statements;
@@ -389,7 +401,7 @@ CREATE EXTENSION pg_stat_statements SCHEMA a;
 SELECT ff_internal.try_step('collect_statements', -8, NULL) \g /dev/null
 SELECT matches(reason, 'must be loaded via', 'pg_stat_statements not preloaded: the collection says so')
   FROM ff_internal.statement_snapshot WHERE collection_id = -8;
-SELECT skip('pg_stat_statements is not preloaded', 30);
+SELECT skip('pg_stat_statements is not preloaded', 32);
 \endif
 \endif
 
