@@ -346,7 +346,8 @@ WITH asked AS MATERIALIZED (
                SELECT upper(k.word) FROM pg_get_keywords() k
                 WHERE k.word = lower(substring(a.query FROM E'^[\\s(]*([A-Za-z]+)') COLLATE "C")) END AS doing
       FROM pg_stat_activity a CROSS JOIN LATERAL (SELECT a.backend_type = 'walsender') w(sender), here h
-     WHERE CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
+     WHERE NOT pg_is_in_recovery()
+       AND CASE WHEN w.sender THEN a.backend_xmin IS NOT NULL
                 ELSE a.datid = h.oid AND a.pid <> pg_backend_pid()
                      AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
                      -- nor another mirror
@@ -360,7 +361,7 @@ WITH asked AS MATERIALIZED (
     SELECT CASE WHEN s.active AND s.slot_type = 'physical' THEN 'standby feedback' ELSE 'replication slot' END,
            'slot ' || s.slot_name, NULL, s.plugin, NULL, age(s.xmin)::bigint,
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
-      FROM pg_replication_slots s WHERE s.xmin IS NOT NULL
+      FROM pg_replication_slots s WHERE s.xmin IS NOT NULL AND NOT pg_is_in_recovery()
 ), unread AS (
     SELECT string_agg(DISTINCT quote_ident(r.nspname), ', ') AS schemas, count(DISTINCT r.nspname) AS number
       FROM relation r WHERE r.reltuples > 0 AND r.relkind <> 'p' AND NOT has_table_privilege(r.oid, 'SELECT')

@@ -337,7 +337,8 @@ AS $$
              FROM ff_internal.counter_interval i
             WHERE i.rel_id = r.rel_id AND i.ended_at > coalesce(f.made_at, c.began_at - interval '1 hour')) d
      WHERE c.collection_id = id
-       AND (r.seen_at > coalesce(f.made_at, r.opened_at) OR a.stands OR f.made_with <> m.made_with)
+       AND (r.seen_at > coalesce(f.made_at, r.opened_at) OR a.stands OR f.made_with <> m.made_with
+            OR r.opened_at > c.began_at)
        AND (f.rel_id IS NULL OR a.age >= '1 day' OR d.altered OR d.updated >= 0.1 * greatest(1, f.updated)
             OR f.updated < m.enough AND f.updated + d.updated >= m.enough OR f.made_with <> m.made_with
             OR d.updated = 0 AND r.seen_at > f.made_at AND a.age > 0.1 * (c.began_at - r.opened_at))

@@ -90,11 +90,11 @@ BEGIN ATOMIC
                                 pg_size_pretty(a.size_bytes - a.predicted_size_bytes))
                     ELSE 'old pages keep their density until then; by the model, it saves more than it costs'
                END AS rewrite
-          -- nothing is advised for a partitioned table or an index
-          FROM ff_internal.with_children(target) s(relation)
-         CROSS JOIN LATERAL ff_internal.advice(s.relation) v
+          -- nothing is advised for a partitioned table or an index; asked one by one, many partitions take long
+          FROM (SELECT array_agg(t) AS oids, count(*) = 1 AS single FROM ff_internal.with_children(target) t) f
+         CROSS JOIN LATERAL ff_internal.advice(CASE WHEN f.single THEN target END) v
          CROSS JOIN LATERAL (SELECT (v.advice).*) a
-         WHERE a.gain_pct IS NOT NULL
+         WHERE a.gain_pct IS NOT NULL AND (f.single OR a.relation = ANY (f.oids))
         UNION ALL
         SELECT 2, i.index, to_jsonb(i) - '{index,ddl}'::text[]
                            || jsonb_build_object('disk_bytes_change', i.predicted_size_bytes - i.size_bytes),

@@ -52,7 +52,10 @@ BEGIN
            created_xid = c.created_xid,
            index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids)), indexed_columns = NULL
       FROM ff_internal.user_table c
-     WHERE r.closed_at IS NULL AND (c.nspname, c.relname) = (r.nspname, r.relname);
+      -- of two of a name, the other was renamed
+      JOIN (SELECT DISTINCT ON (o.nspname, o.relname) o.* FROM ff_internal.relation o WHERE o.closed_at IS NULL
+             ORDER BY o.nspname, o.relname, o.seen_at DESC, o.rel_id DESC) l USING (nspname, relname)
+     WHERE r.rel_id = l.rel_id;
     PERFORM ff_internal.close_tables(ARRAY(
         SELECT r.rel_id FROM ff_internal.relation r WHERE r.closed_at IS NULL AND r.system_identifier = 0),
         snapshot_at);
@@ -88,13 +91,20 @@ BEGIN
 
     differences := ff_internal.table_differences(after::oid, coalesce(last, 4294967295), epoch.epoch_id,
                                                  epoch.one_reset, epoch.previous);
-    PERFORM ff_internal.close_tables(array_agg((d.was).rel_id), snapshot_at)
-       FROM unnest(differences) d
-      WHERE (d.now).relid IS NULL
-        -- a table that exists but is no longer examined stays open
-        AND NOT EXISTS (SELECT FROM ff_internal.user_table c
-                         WHERE c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid)
-     HAVING count(*) > 0;
+    IF EXISTS (SELECT FROM unnest(differences) d WHERE (d.now).relid IS NULL) THEN
+        -- a table that exists but is no longer examined stays open, under its present name
+        PERFORM ff_internal.close_tables(array_agg((d.was).rel_id), snapshot_at)
+           FROM unnest(differences) d
+          WHERE (d.now).relid IS NULL
+            AND NOT EXISTS (SELECT FROM ff_internal.user_table c
+                             WHERE c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid)
+         HAVING count(*) > 0;
+        UPDATE ff_internal.relation r SET nspname = c.nspname, relname = c.relname
+          FROM unnest(differences) d
+          JOIN ff_internal.user_table c ON c.relid = (d.was).relid AND c.created_xid = (d.was).created_xid
+         WHERE (d.now).relid IS NULL AND r.rel_id = (d.was).rel_id
+           AND (r.nspname, r.relname) <> (c.nspname, c.relname);
+    END IF;
     PERFORM ff_internal.write_differences(differences, epoch.epoch_id, epoch.previous, snapshot_at)
       WHERE differences IS NOT NULL;
     RETURN last;

@@ -38,7 +38,8 @@ AS $$
     SELECT CASE WHEN s.active AND s.slot_type = 'physical' THEN 'standby feedback' ELSE 'replication slot' END,
            'slot ' || s.slot_name, NULL, s.plugin, NULL, age(s.xmin)::bigint,
            CASE WHEN s.active THEN 'active, pid ' || s.active_pid ELSE 'not active' END
-      FROM pg_replication_slots s, ff_internal.server v WHERE s.xmin IS NOT NULL AND v.observed IS NULL
+      FROM pg_replication_slots s, ff_internal.server v
+     WHERE s.xmin IS NOT NULL AND v.observed IS NULL AND NOT v.in_recovery
     UNION ALL
     SELECT h.*
       FROM ff_internal.observed o

@@ -43,6 +43,8 @@ BEGIN ATOMIC
                         false) AS known,
                bool_or(w.measure = 'statement time' AND w.verdict IN ('better', 'worse')) AS time_known,
                max(w.measure) FILTER (WHERE w.place = 2) AS what,
+               string_agg(DISTINCT w.note, '; ') FILTER (WHERE w.measure IN ('WAL per update', 'statement time'))
+                   AS not_compared,
                '; ' || max(w.note) FILTER (WHERE w.place = 1) AS left_out,
                max(w.before) FILTER (WHERE w.place = 1) AS n1, max(w.after) FILTER (WHERE w.place = 1) AS n2,
                max(w.before) FILTER (WHERE w.place = 2) AS u1, max(w.after) FILTER (WHERE w.place = 2) AS u2,
@@ -52,7 +54,7 @@ BEGIN ATOMIC
           FROM w CROSS JOIN constant k
     ), rule AS (
         -- the first rule that applies; waits: later collections may decide, on the same server until another change
-        SELECT r.*, f.size
+        SELECT r.*, f.size, f.not_compared
           FROM found f CROSS JOIN constant k
          CROSS JOIN LATERAL (SELECT CASE WHEN f.size <= -k.size_matters THEN 'helped'
                                          WHEN f.size >= k.size_hurts THEN 'hurt' END) s(verdict)
@@ -97,7 +99,7 @@ BEGIN ATOMIC
                     f.equal))) r(place, applies, verdict, waits, reason)
          WHERE r.applies ORDER BY r.place LIMIT 1
     )
-    SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, concat_ws('; ', r.reason,
+    SELECT 0, 'overall', NULL, NULL, NULL, NULL, NULL, concat_ws('; ', r.reason, r.not_compared,
                CASE WHEN r.waits AND (c.until IS NOT NULL OR c.seen_at <= now() - ff_internal.lookback()
                                       OR c.epoch_id NOT IN (SELECT o.epoch_id FROM ff_internal.epoch o
                                                               JOIN ff_internal.server s USING (system_identifier)))

@@ -3,7 +3,7 @@
 BEGIN;
 CREATE EXTENSION fillfactor_advisor;
 SET LOCAL client_min_messages = warning;
-SELECT plan(150);
+SELECT plan(151);
 
 CALL ff_collect();
 SELECT max(epoch_id) AS epoch FROM ff_internal.epoch \gset
@@ -547,6 +547,8 @@ SELECT is((SELECT (t.verdict, w.verdict)::text FROM told('scanned', 'statement t
         told('scanned', 'WAL per update') w), '(worse,better)', 'until other settings are changed, WAL and time count');
 UPDATE ff_internal.setting_history SET seen_at = seen_at - interval '25 min', before_at = before_at - interval '25 min'
  WHERE value = 'other';
+SELECT alike((SELECT note FROM told('scanned')), '%; shared_buffers, synchronous_commit, wal_compression changed meanwhile; %',
+    'the verdict says so');
 SELECT is((SELECT string_agg(format('%s %s %s', v.measure, v.verdict, v.note), ', ') FROM ff_verify('scanned', true) v
             WHERE v.measure IN ('statement time', 'WAL per update')),
     'WAL per update  shared_buffers, wal_compression changed meanwhile, '
