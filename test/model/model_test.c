@@ -393,6 +393,10 @@ test_event(void)
 	   e.indexed_share == 0,
 	   "an event is set apart: other updates of its interval were HOT as often as in other intervals");
 	e = before;
+	e.indexed_share = 11000.0 / 13000;
+	ff_evidence_set_apart(&e);
+	ok(fabs(e.indexed_share - 1.0 / 3) < 1e-9, "what sets an indexed column is counted without it");
+	e = before;
 	e.statement[0].calls = 2;
 	ff_evidence_set_apart(&e);
 	ok(isnan(e.event.rows) && e.nstatements == 2, "called twice, it is no event");
