@@ -345,7 +345,7 @@ value(q(UPDATE ff_internal.relation r SET relid = c.relid, created_xid = c.creat
 	WHERE c.relname = 'theirs' AND r.relname = 'newcomer' AND r.closed_at IS NULL));
 is(collect() . last_run('skipped, failed'), '1|0',
 	'a temporary table of another session is skipped even if it is listed');
-is(problem('newcomer'), '0A000', 'a listed temporary table is recorded as a problem');
+is(problem('theirs'), '0A000', 'a listed temporary table is recorded as a problem');
 chmod 0600, $temporary;
 
 # More tables than the lock table has room for.
