@@ -106,7 +106,7 @@ BEGIN
     PERFORM ff_internal.check_role('collector');
     PERFORM ff_internal.refuse('22004', 'relation must not be null') WHERE relation IS NULL;
     whole := ff_internal.qualified_name(ff_internal.checked_table(relation));
-    -- a parent stands for its partitions or shards; to be taken back, for those detached since, too
+    -- a parent stands for its partitions, heirs or shards; to be taken back, for those detached since, too
     tables := ARRAY(
         SELECT r.rel_id FROM ff_internal.followed r
          WHERE r.relid IN (SELECT t FROM ff_internal.with_children(relation) t UNION ALL

@@ -107,6 +107,7 @@ CREATE FUNCTION ff_internal.column_list(relation regclass) RETURNS text
 LANGUAGE sql STABLE
 RETURN (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum) FROM pg_attribute a
          WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped);
+
 -- A table or index and those that inherit from it, so its partitions, at all levels. pg_partition_tree() would wait for
 -- a lock on each of them.
 CREATE FUNCTION ff_internal.with_children(relation oid) RETURNS SETOF oid
@@ -131,4 +132,3 @@ BEGIN ATOMIC
     )
     SELECT f.oid FROM found f;
 END;
-

@@ -53,7 +53,8 @@ BEGIN
            index_oids = (SELECT array_agg(0::oid) FROM unnest(r.index_oids)), indexed_columns = NULL
       FROM ff_internal.user_table c
       -- of two of a name, the other was renamed
-      JOIN (SELECT DISTINCT ON (o.nspname, o.relname) o.* FROM ff_internal.relation o WHERE o.closed_at IS NULL
+      JOIN (SELECT DISTINCT ON (o.nspname, o.relname) o.nspname, o.relname, o.rel_id
+              FROM ff_internal.relation o WHERE o.closed_at IS NULL
              ORDER BY o.nspname, o.relname, o.seen_at DESC, o.rel_id DESC) l USING (nspname, relname)
      WHERE r.rel_id = l.rel_id;
     PERFORM ff_internal.close_tables(ARRAY(
